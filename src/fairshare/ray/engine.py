@@ -73,7 +73,7 @@ def waiting_room(
     room, sizes, count = most_vcores - present_vcores, dict[Resource, int](), 0
     for application in applications:
         path = _path(application.queue, views)
-        if not application.attempt.runnable or not path:
+        if application.over or not application.attempt.runnable or not path:
             continue
         for key in application.attempt.asks.wanting:
             ask = key.anywhere

@@ -8,6 +8,8 @@ class of attempts, whose objects its queues hold and its orders compare.
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
+
 from fairshare.core.model.asks import AskTable
 from fairshare.core.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
@@ -118,6 +120,20 @@ class Attempt:
         """Whether the first attempt's master started before a restart of the cluster: it is
         running, and this state has no container for it."""
         return self.submission.recovering and self.number <= 1
+
+
+class Brief(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What lists read of every application: of its submission, and the number of its current
+    attempt, and whether that one's master has reported its outcome."""
+
+    name: str
+    tags: tuple[str, ...]
+    type: str
+    view_acl: str | None
+    application_label: str | None
+    master_label: str | None
+    attempt: int
+    unregistered: bool
 
 
 class Application:
@@ -241,6 +257,22 @@ class Application:
     def used(self) -> Resource:
         """The sum of its live containers."""
         return self.attempt.used
+
+    @property
+    def brief(self) -> Brief:
+        """For those who look at many applications: it needs no opening of ended ones."""
+        submission, attempt = self.submission, self.attempt
+        details = submission.details
+        return Brief(
+            submission.name,
+            submission.tags,
+            details.type,
+            details.view_acl,
+            details.application_label,
+            details.master_label,
+            attempt.number,
+            attempt.unregistered is not None,
+        )
 
     @property
     def managed(self) -> bool:

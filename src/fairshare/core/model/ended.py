@@ -1,7 +1,8 @@
 """Ended applications in few bytes: a server remembers thousands, and reads nearly none of them.
 
 What is rarely read of one (its submission, its tasks, its last attempt) is packed, and opened for
-each reader. It is the same to readers; only its memory is another.
+each reader; before it are the few things that lists and metrics read of all. It is the same to
+readers; only its memory is another.
 """
 
 from collections.abc import Set
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from fairshare.core.model.applications import Application, Attempt
+from fairshare.core.model.applications import Application, Attempt, Brief
 from fairshare.core.model.events import ContainerAllocated, MasterUnregistered
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import SubmitApplication
@@ -58,7 +59,12 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True, gc=False):
     blacklist: list[str]
 
 
+_MANAGED, _UNMANAGED = 1, 2
+"""Flags in the first byte; the length of the brief is in the next four, and the rest follows it."""
+_BRIEF = 5
+
 _encode = msgspec.msgpack.Encoder().encode
+_decode_brief = msgspec.msgpack.Decoder(Brief).decode
 _decode = msgspec.msgpack.Decoder(_Packed).decode
 _TYPICAL = _Packed(
     SubmitApplication(
@@ -99,6 +105,21 @@ class EndedApplication(Application):
     def active(self) -> bool:
         """It has ended."""
         return False
+
+    @property
+    def managed(self) -> bool:
+        """Whether its master ran in a container of the cluster."""
+        return bool(self.packed[0] & _MANAGED)
+
+    @property
+    def unmanaged(self) -> bool:
+        """Whether its master ran elsewhere."""
+        return bool(self.packed[0] & _UNMANAGED)
+
+    @property
+    def brief(self) -> Brief:
+        """What was kept beside."""
+        return _brief(self.packed)
 
     @property
     def containers(self) -> dict[ContainerId, ContainerAllocated]:
@@ -143,7 +164,10 @@ def pack(application: Application) -> bool:
         attempt.unregistered,
         list(attempt.blacklist),
     )
-    application.packed = _PATTERN.pack(_encode(packed))
+    flags = _MANAGED * application.managed | _UNMANAGED * application.unmanaged
+    brief = _encode(application.brief)
+    head = bytes((flags,)) + len(brief).to_bytes(_BRIEF - 1) + brief
+    application.packed = head + _PATTERN.pack(_encode(packed), brief)
     application.__class__ = EndedApplication  # in place, as others refer to it
     del application.attempt, application.tasks, application.submission
     return True
@@ -170,9 +194,19 @@ def _packed_group(progress: GroupProgress) -> _Group:
     )
 
 
+def _end_of_brief(packed: bytes) -> int:
+    return _BRIEF + int.from_bytes(packed[1:_BRIEF])
+
+
+@lru_cache(OPENED)
+def _brief(packed: bytes) -> Brief:
+    return _decode_brief(packed[_BRIEF : _end_of_brief(packed)])
+
+
 @lru_cache(OPENED)
 def _opened(packed: bytes) -> _Packed:
-    return _decode(_PATTERN.unpack(packed))
+    end = _end_of_brief(packed)
+    return _decode(_PATTERN.unpack(packed[end:], packed[_BRIEF:end]))
 
 
 @lru_cache(OPENED)

@@ -13,8 +13,9 @@ class Pattern:
     def __init__(self, pattern: bytes) -> None:
         self._pattern = pattern
 
-    def pack(self, content: bytes) -> bytes:
-        """
+    def pack(self, content: bytes, beside: bytes = b"") -> bytes:
+        """What `beside` has, which the caller keeps, takes next to nothing here.
+
         >>> pattern = Pattern(b'["application_1764246000000_0001","ann","root.default",1024]')
         >>> packed = pattern.pack(b'["application_1764246000000_0847","ann","root.default",2048]')
         >>> len(packed) < 20
@@ -22,9 +23,9 @@ class Pattern:
         >>> pattern.unpack(packed)
         b'["application_1764246000000_0847","ann","root.default",2048]'
         """
-        packing = zlib.compressobj(1, wbits=_WINDOW, memLevel=4, zdict=self._pattern)
+        packing = zlib.compressobj(1, wbits=_WINDOW, memLevel=4, zdict=beside + self._pattern)
         return packing.compress(content) + packing.flush()
 
-    def unpack(self, packed: bytes) -> bytes:
-        """What was packed with this pattern."""
-        return zlib.decompressobj(_WINDOW, zdict=self._pattern).decompress(packed)
+    def unpack(self, packed: bytes, beside: bytes = b"") -> bytes:
+        """What was packed with this pattern, and with the same `beside`."""
+        return zlib.decompressobj(_WINDOW, zdict=beside + self._pattern).decompress(packed)

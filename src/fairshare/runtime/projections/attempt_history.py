@@ -136,8 +136,19 @@ class ApplicationAttempts:
     @property
     def unregistered(self) -> bool:
         """Whether its master reported its outcome."""
+        return bool(self.final_status)
+
+    @property
+    def final_status(self) -> str:
+        """What the last master reported; empty without a report."""
         last = self.attempt
-        return last is not None and bool(last.final_status)
+        return "" if last is None else last.final_status
+
+    @property
+    def last_ms(self) -> int:
+        """When the last attempt ended or its master reported; 0: neither."""
+        last = self.attempt
+        return 0 if last is None else last.finished_ms
 
 
 _fields_of_attempt = attrgetter(*Attempt.__slots__)
@@ -145,16 +156,24 @@ _NAMES = [name for name in ApplicationAttempts.__slots__ if name != "attempts"]
 _fields = attrgetter(*_NAMES)
 
 
+_STATUS = 8
+"""Where packed attempts have the final status."""
+
+
 class PackedAttempts(bytes):
-    """The `ApplicationAttempts` of an application that has ended, to be read as they are; the first
-    two bytes are what is read of all applications."""
+    """The `ApplicationAttempts` of an ended application, to be read as they are.
+
+    What lists and metrics read of all comes first, not packed: whether there was an attempt, the
+    length of the final status, when the last attempt ended, and the final status.
+    """
 
     __slots__ = ()
 
     @classmethod
     def of(cls, history: ApplicationAttempts) -> Self:
-        head = bytes((history.attempted, history.unregistered))
-        return cls(head + _PATTERN.pack(_encoded(history)))
+        status = history.final_status.encode()
+        head = bytes((history.attempted, len(status))) + history.last_ms.to_bytes(_STATUS - 2)
+        return cls(head + status + _PATTERN.pack(_encoded(history)))
 
     @property
     def attempted(self) -> bool:
@@ -166,12 +185,22 @@ class PackedAttempts(bytes):
         """Whether its master reported its outcome."""
         return bool(self[1])
 
+    @property
+    def final_status(self) -> str:
+        """What the last master reported; empty without a report."""
+        return self[_STATUS : _STATUS + self[1]].decode()
+
+    @property
+    def last_ms(self) -> int:
+        """When the last attempt ended or its master reported; 0: neither."""
+        return int.from_bytes(self[2:_STATUS])
+
     def __getattr__(self, name: str) -> Any:
         return getattr(_opened(self), name)
 
     def open(self) -> ApplicationAttempts:
         """What is packed; a new one."""
-        attempts, fields = msgspec.msgpack.decode(_PATTERN.unpack(self[2:]))
+        attempts, fields = msgspec.msgpack.decode(_PATTERN.unpack(self[_STATUS + self[1] :]))
         history = ApplicationAttempts(())
         for name, value in zip(_NAMES, fields, strict=True):
             setattr(history, name, tuple(value) if type(value) is list else value)

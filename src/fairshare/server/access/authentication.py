@@ -89,7 +89,7 @@ def listed(acl: str | None, user: str, groups: Collection[str]) -> bool:
 
 def may_look(application: Application, user: str, groups: Collection[str]) -> bool:
     """Whether an application's own list lets a user view all of it."""
-    return listed(application.submission.details.view_acl, user, groups)
+    return listed(application.brief.view_acl, user, groups)
 
 
 def may_change(application: Application, user: str, groups: Collection[str]) -> bool:

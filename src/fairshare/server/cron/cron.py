@@ -318,7 +318,7 @@ class Cron:
             application.id
             for application in self._state.applications.values()
             if application.user == job.user
-            and job.tag in application.submission.tags
+            and job.tag in application.brief.tags
             and application.id >= run.first_application
         ]
         if numbers:

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import Ask
+from fairshare.core.model.ended import EndedApplication
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
 from fairshare.core.model.resources import Resource, ResourceTypes, scale, subtract, total
@@ -64,22 +65,19 @@ def internal_state(application: Application, history: ApplicationAttempts) -> st
 def final_status(application: Application, history: ApplicationAttempts) -> str:
     """The outcome that the master reported; else that of the application; UNDEFINED while it
     lives."""
-    last = history.attempt
-    if last is not None and last.final_status:
-        return last.final_status
-    if application.attempt.unregistered is not None:
-        return application.attempt.unregistered.final_status
+    if history.final_status:
+        return history.final_status
     if not application.over:
-        return "UNDEFINED"
+        unregistered = application.attempt.unregistered
+        return "UNDEFINED" if unregistered is None else unregistered.final_status
     status = _ENDS[application.state]
     return "SUCCEEDED" if status == "FINISHED" else status
 
 
 def finished_ms(application: Application, history: ApplicationAttempts) -> int:
     """When it ended, or when its master reported its outcome; 0 while it lives."""
-    last = history.attempt
-    if application.attempt.unregistered is not None and last is not None:
-        return last.finished_ms
+    if application.brief.unregistered and history.attempted:
+        return history.last_ms
     return application.finished_ms or 0
 
 
@@ -333,7 +331,7 @@ def lasting_document(
     state, yarn = gateway.scheduler.state, gateway.yarn
     types = state.types
     history = gateway.attempt_history.of(application.id)
-    details = application.submission.details
+    brief = application.brief
     word = public_state(application, history)
     waits = is_waiting(application, history)
     used, reserved, live = _allocated(application, history, state.none)
@@ -342,7 +340,7 @@ def lasting_document(
     info = AppInfo(
         id=application_name(state.epoch_ms, application.id),
         user=application.user,
-        name=application.submission.name,
+        name=brief.name,
         queue=yarn.shown_queue(application),
         state=word,
         finalStatus=final_status(application, history),
@@ -351,8 +349,8 @@ def lasting_document(
         trackingUrl=_tracking_url(gateway, application, history, word),
         diagnostics="" if waits else application_diagnostics(gateway, application, history, 0),
         clusterId=state.epoch_ms,
-        applicationType=details.type,
-        applicationTags=",".join(application.submission.tags),
+        applicationType=brief.type,
+        applicationTags=",".join(brief.tags),
         priority=yarn.shown_priority(application),
         startedTime=application.submitted_ms,
         launchTime=history.launched_ms,
@@ -378,7 +376,7 @@ def lasting_document(
         ),
         logAggregationStatus=gateway.log_aggregation.status(application.id),
         unmanagedApplication=application.unmanaged,
-        appNodeLabelExpression=_or_unset(details.application_label),
+        appNodeLabelExpression=_or_unset(brief.application_label),
         amNodeLabelExpression=_master_label(application, history),
         rmClusterId=gateway.settings.cluster_id or UNSET,
         resourceInfo=yarn.application_usages(state, application, reserved=history.reserved),
@@ -494,7 +492,7 @@ def _master_label(application: Application, history: ApplicationAttempts) -> str
     """Absent where the queue was created for it: then Hadoop could not look up its label."""
     if application.unmanaged:
         return UNSET
-    label = application.submission.details.master_label
+    label = application.brief.master_label
     if label is None and history.new_queue:
         return UNSET
     return label or ""
@@ -502,8 +500,10 @@ def _master_label(application: Application, history: ApplicationAttempts) -> str
 
 def _progress(application: Application, history: ApplicationAttempts) -> float:
     """0 to 100; of an application of tasks the part of its tasks that have succeeded."""
+    if history.end is not None:
+        return history.progress * 100.0
     groups = application.tasks.groups
-    if groups and history.end is None:
+    if groups:
         count = sum(group.spec.count for group in groups)
         return 100.0 * sum(group.succeeded for group in groups) / max(count, 1)
     return history.progress * 100.0
@@ -513,7 +513,7 @@ def _tracking(word: str, application: Application) -> tuple[str, bool]:
     """The target of the link, and whether there is one."""
     if word == "RUNNING":
         return "ApplicationMaster", True
-    if word == "FINISHED" or (application.over and application.attempt.number > 0):
+    if word == "FINISHED" or (application.over and application.brief.attempt > 0):
         return "History", True
     return "UNASSIGNED", False
 
@@ -566,7 +566,9 @@ def _allocated(
 
 
 def _requests(application: Application, types: ResourceTypes) -> list[ResourceRequestInfo]:
-    requests = []
+    requests: list[ResourceRequestInfo] = []
+    if isinstance(application, EndedApplication):  # which asks for nothing
+        return requests
     for (priority, request), key in application.attempt.asks.keys.items():
         places: list[tuple[str, Ask]] = list(key.places.items())
         if key.anywhere is not None:

@@ -160,7 +160,7 @@ def _count(gateway: Gateway, applications: Iterable[Application], kind: str) -> 
     return Counter(
         public_state(application, gateway.attempt_history.of(application.id))
         for application in applications
-        if kind == "*" or kind == application.submission.details.type.lower()
+        if kind == "*" or kind == application.brief.type.lower()
     )
 
 

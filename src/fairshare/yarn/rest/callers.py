@@ -17,7 +17,7 @@ import base64
 import hashlib
 import hmac
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import quote, unquote
@@ -198,7 +198,7 @@ def _signature(text: str, secret: bytes) -> str:
 
 def may_view(gateway: Gateway, caller: Caller, application: Application) -> bool:
     """Whether the caller may view more than the public part."""
-    return _may(gateway, caller, application, "view_acl")
+    return _may(gateway, caller, application, lambda: application.brief.view_acl)
 
 
 def sees_everything(gateway: Gateway, caller: Caller) -> bool:
@@ -208,13 +208,15 @@ def sees_everything(gateway: Gateway, caller: Caller) -> bool:
 
 def may_modify(gateway: Gateway, caller: Caller, application: Application) -> bool:
     """Whether the caller may kill, move and change it."""
-    return _may(gateway, caller, application, "modify_acl")
+    return _may(gateway, caller, application, lambda: application.submission.details.modify_acl)
 
 
-def _may(gateway: Gateway, caller: Caller, application: Application, acl: str) -> bool:
+def _may(
+    gateway: Gateway, caller: Caller, application: Application, acl: Callable[[], str | None]
+) -> bool:
     if caller.user == application.user or caller.administrator:
         return True
-    if listed(getattr(application.submission.details, acl), caller.user, caller.groups):
+    if listed(acl(), caller.user, caller.groups):
         return True
     if not gateway.controls_access:
         return not caller.proven

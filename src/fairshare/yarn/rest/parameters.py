@@ -409,11 +409,11 @@ def matches(wanted: Filter, application: Application, queue: str) -> bool:
     below = application.active and application.queue.startswith(queue + ".")
     if queue and application.queue != queue and not below:
         return False
-    if wanted.name is not None and application.submission.name != wanted.name:
+    if wanted.name is not None and application.brief.name != wanted.name:
         return False
-    if wanted.types and application.submission.details.type.lower() not in wanted.types:
+    if wanted.types and application.brief.type.lower() not in wanted.types:
         return False
-    if wanted.tags and wanted.tags.isdisjoint(application.submission.tags):
+    if wanted.tags and wanted.tags.isdisjoint(application.brief.tags):
         return False
     first, last = wanted.started_ms
     return first <= application.submitted_ms <= last

@@ -105,7 +105,7 @@ class AttemptDeliveries:
         )
         self._node_changes_seen = 0
         for application in state.applications.values():
-            if application.attempt.active and registers(application):
+            if application.active and registers(application):
                 self._recover(application)
 
     def get(self, application: ApplicationId) -> Deliveries | None:

@@ -134,7 +134,7 @@ def _public_part(
         originalTrackingUrl=NOT_AVAILABLE,
         progress=0.0,
         applicationType=info.applicationType,
-        applicationTags=application.submission.tags,
+        applicationTags=application.brief.tags,
         unmanaged_application=info.unmanagedApplication,
         appNodeLabelExpression=_label(info.appNodeLabelExpression, NO_LABEL),
         launchTime=info.launchTime,

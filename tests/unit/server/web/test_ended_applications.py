@@ -112,3 +112,34 @@ async def test_answers_about_packed_ones_are_as_before_also_from_later_servers(
             assert await answers(later) == before
             pack_all(later)
             assert await answers(later) == before
+
+
+async def test_metrics_and_filters_open_no_packed_application(page):
+    await fill(page)
+    filters = "applicationTags=t", "applicationTypes=yarn", "states=FAILED", "finishedTimeEnd=1"
+    paths = [f"{YARN}/apps?limit=1&{one}" for one in filters]
+    paths += [f"{YARN}/metrics", f"{YARN}/appstatistics?applicationTypes=yarn"]
+    paths.append("http://127.0.0.1:1/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,*")
+    before = [(await page.get(path)).json() for path in paths]
+    assert before[-1]["beans"][0]["AppsSubmitted"] > 0
+    pack_all(page)
+    whole = {one: one.packed for one in state_of(page).applications.values()}
+    for application, packed in whole.items():
+        application.packed = packed[:-8]
+        with pytest.raises(msgspec.DecodeError):
+            application.submission  # noqa: B018
+    assert [(await page.get(path)).json() for path in paths] == before
+    for application, packed in whole.items():  # for the snapshot at the end
+        application.packed = packed
+
+
+async def test_long_names_and_many_tags_are_packed_and_read_again(page):
+    tags = [f"tag-{number}-{'x' * number}" for number in range(20)]
+    await page.submit(user="ann", queue="a", name="n" * 1000, tags=tags, tasks=[group(count=1)])
+    (application,) = state_of(page).applications.values()
+    await page.post(f"/applications/{name_of(page, application)}/kill", json={})
+    await page.until(lambda: application.over)
+    submission, brief = application.submission, application.brief
+    pack_all(page)
+    assert (application.submission, application.brief) == (submission, brief)
+    assert (application.unmanaged, application.managed) == (False, False)
