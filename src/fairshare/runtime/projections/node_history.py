@@ -23,12 +23,25 @@ class Utilization(msgspec.Struct, frozen=True):
     """A node's own measurements: MB, and processors in use (2.5 is two and a half).
 
     `containers` are the same three of its containers alone; None: they are not measured apart.
+    `machine` is the whole machine's memory in MB and its processors, of which a node may offer
+    less; None: the node did not say.
     """
 
     physical_memory_mb: int = 0
     virtual_memory_mb: int = 0
     cpu: float = 0.0
     containers: tuple[int, int, float] | None = None
+    machine: tuple[int, int] | None = None
+
+    def of(self, total: Resource) -> tuple[float, float]:
+        """The fractions of memory and processors in use: of the machine, else of what the node
+        offers.
+
+        >>> Utilization(4096, 0, 1.5, machine=(8192, 2)).of((2048, 1))
+        (0.5, 0.75)
+        """
+        memory_mb, cores = self.machine or total[:2]
+        return self.physical_memory_mb / max(1, memory_mb), self.cpu / max(1, cores)
 
 
 class InactiveNode(msgspec.Struct, frozen=True):

@@ -274,15 +274,19 @@ class Counts:
 
 def _utilization(gateway: Gateway) -> tuple[int, int, int]:
     """Cores in use, and the percentages of memory and cores in use, as measured by the nodes."""
-    measured = gateway.node_history.utilization
     state = gateway.scheduler.state
-    memory = sum(u.physical_memory_mb for name, u in measured.items() if name in state.nodes)
-    cores = sum(u.cpu for name, u in measured.items() if name in state.nodes)
+    memory_mb = cores = 0
+    for name, measured in gateway.node_history.utilization.items():
+        node = state.nodes.get(name)
+        if node is not None:  # each machine counts as much of its resources as the node offers
+            memory, processors = measured.of(node.total)
+            memory_mb += int(memory * node.total[0])
+            cores += int(processors * node.total[1])
     most = state.total
     return (
-        int(cores),
-        int(memory * 100 / most[0]) if most[0] else 0,
-        int(int(cores) * 100 / most[1]) if most[1] else 0,
+        cores,
+        memory_mb * 100 // most[0] if most[0] else 0,
+        cores * 100 // most[1] if most[1] else 0,
     )
 
 

@@ -235,7 +235,7 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
     measured = gateway.node_history.utilization.get(node.name, Utilization())
     used, available, total = node.used, node.available, node.total
     label = gateway.yarn.node_label(state, node)
-    physical, cpu = measured.physical_memory_mb, measured.cpu
+    memory, cpu = measured.of(total)
     return NodeInfo(
         rack=node.rack,
         state=state_of(gateway, node),
@@ -249,8 +249,8 @@ def _present(gateway: Gateway, node: Node) -> NodeInfo:
         availMemoryMB=available[0],
         usedVirtualCores=used[1],
         availableVirtualCores=available[1],
-        memUtilization=shortest(single(100.0 * physical / total[0])) if total[0] else 0.0,
-        cpuUtilization=shortest(single(100.0 * cpu / total[1])) if total[1] else 0.0,
+        memUtilization=shortest(single(100.0 * memory)),
+        cpuUtilization=shortest(single(100.0 * cpu)),
         nodeLabels=[label] if label else UNSET,
         allocationTags=NOTHING,
         nodeAttributesInfo=NOTHING,
@@ -280,7 +280,7 @@ def _gone(gateway: Gateway, node: InactiveNode) -> NodeInfo:
         rack=node.rack,
         state=node.state,
         id=gateway.node_address(node.name),
-        nodeHostName=node.name,
+        nodeHostName=gateway.node_address(node.name).rpartition(":")[0],
         nodeHTTPAddress=(gateway.node_web_address(node.name) if node.state == "UNHEALTHY" else ""),
         lastHealthUpdate=node.gone_ms,
         healthReport=node.report,

@@ -330,7 +330,8 @@ class Clients:
         nodes = node_states(self._gateway)
         answer = GetClusterMetricsResponseProto()
         metrics = answer.cluster_metrics
-        metrics.num_node_managers = sum(nodes.values())
+        present = ("RUNNING", "UNHEALTHY", "DECOMMISSIONING")
+        metrics.num_node_managers = sum(nodes[state] for state in present)
         metrics.num_decommissioned_nms = nodes["DECOMMISSIONED"]
         metrics.num_active_nms = nodes["RUNNING"]
         metrics.num_lost_nms = nodes["LOST"]
@@ -345,13 +346,22 @@ class Clients:
     ) -> GetClusterNodesResponseProto:
         """getClusterNodes: of the named states, or all."""
         states = {NodeStateProto.Name(one).removeprefix("NS_") for one in request.nodeStates}
-        types = self._gateway.scheduler.state.types
+        state = self._gateway.scheduler.state
+        types = state.types
+        timeouts_s = {
+            self._gateway.node_address(name): (drain.deadline_ms - drain.since_ms) // 1000
+            for name, drain in state.drains.items()
+            if drain.deadline_ms is not None and name in state.nodes
+        }
         answer = GetClusterNodesResponseProto()
         for number, info in enumerate(all_nodes(self._gateway)):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
             if not states or info.state in states:
-                answer.nodeReports.append(node_report(info, types))
+                report = answer.nodeReports.add()
+                report.CopyFrom(node_report(info, types))
+                if info.id in timeouts_s:
+                    report.decommissioning_timeout = timeouts_s[info.id]
         return answer
 
     async def queue(

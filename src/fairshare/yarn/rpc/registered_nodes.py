@@ -32,7 +32,8 @@ class RegisteredNode:
     containers that it need not report any more), `finished` (ids of applications that are over),
     `signals` (requests to signal containers), `resource` (a total that an administrator changed).
     `busy`: any of these, so that an idle heartbeat looks at one flag. `unhealthy`: its health
-    report took it out of the cluster, and it keeps its registration.
+    report took it out of the cluster, and it keeps its registration. `machine`: the memory in MB
+    and the processors of its machine, if it said them.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class RegisteredNode:
         "heard_ms",
         "host",
         "label",
+        "machine",
         "name",
         "port",
         "removable",
@@ -68,6 +70,7 @@ class RegisteredNode:
         self.version = version
         self.total = total
         self.label = ""
+        self.machine: tuple[int, int] | None = None
         self.heard_ms = 0
         self.silent = False
         self.unhealthy = False

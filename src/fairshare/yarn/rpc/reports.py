@@ -244,6 +244,8 @@ def node_report(info: NodeInfo, types: ResourceTypes) -> NodeReportProto:
     report.capability.CopyFrom(_named(info.totalResource, types))
     if info.nodeLabels is not UNSET:
         report.node_labels.extend(info.nodeLabels)
+    if info.usedResource is UNSET:
+        return report
     measured = info.resourceUtilization
     report.containers_utilization.pmem = measured.aggregatedContainersPhysicalMemoryMB
     report.containers_utilization.vmem = measured.aggregatedContainersVirtualMemoryMB

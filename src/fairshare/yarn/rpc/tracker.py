@@ -142,6 +142,9 @@ class Tracker:
         node = RegisteredNode(
             request.node_id.host, request.node_id.port, request.http_port, request.nm_version, total
         )
+        if request.HasField("physicalResource"):
+            machine = request.physicalResource
+            node.machine = (machine.memory, machine.virtual_cores)
         labelled = self._take_label(node, request)
         self.nodes.add(node)
         self.nodes.heard(node, self._ticks_ms())
@@ -183,7 +186,7 @@ class Tracker:
         if raw != node.statuses or node.unhealthy or not health.is_node_healthy:
             self._take_changes(node, status, raw)
         if not node.unhealthy:
-            self._utilization[node.name] = _utilization(status)
+            self._utilization[node.name] = _utilization(status, node.machine)
         node.response_id = response_id + 1
         answer = heartbeat(node, self.pace.interval_ms)
         if node.busy:
@@ -389,12 +392,11 @@ class Tracker:
             node.busy = True
 
 
-def _utilization(status: NodeStatusProto) -> Utilization:
+def _utilization(status: NodeStatusProto, machine: tuple[int, int] | None) -> Utilization:
     """What a NodeStatusProto says that the node and its containers use."""
     whole, containers = status.node_utilization, status.containers_utilization
-    return Utilization(
-        whole.pmem, whole.vmem, whole.cpu, (containers.pmem, containers.vmem, containers.cpu)
-    )
+    of_containers = (containers.pmem, containers.vmem, containers.cpu)
+    return Utilization(whole.pmem, whole.vmem, whole.cpu, of_containers, machine)
 
 
 NORMAL = NodeActionProto.Value("NORMAL")

@@ -29,7 +29,7 @@ async def test_a_node_that_is_gone_says_why(yarn):
     counts = ("activeNodes", "lostNodes", "shutdownNodes", "unhealthyNodes", "totalNodes")
     assert [metrics[name] for name in counts] == [1, 1, 1, 1, 4]
     node = (await yarn.get("/nodes/n4:45454")).json()["node"]
-    assert node["healthReport"] == "a disk is full"
+    assert (node["healthReport"], node["nodeHostName"]) == ("a disk is full", "n4")
     await ask(NodeJoined("n2", (1024, 1)))
     assert (await states(yarn))["n2"] == "RUNNING"
 

@@ -207,6 +207,7 @@ class Node:
         self.statuses: dict[int, int | None] = {}
         self.foreign: list[tuple[int, int | None]] = []  # of a cluster with another timestamp
         self.logs: dict[int, str] = {}  # the status of log aggregation by application
+        self.machine: tuple[int, int] | None = None
         self.healthy, self.report = True, ""
         self.response_id = 0
         self.keys: dict[Kind, int] = {}
@@ -219,6 +220,9 @@ class Node:
         request = RegisterNodeManagerRequestProto(http_port=8042, nm_version=self.version)
         self._identify(request.node_id)
         request.resource.memory, request.resource.virtual_cores = self.size
+        if self.machine is not None:
+            machine = request.physicalResource
+            machine.memory, machine.virtual_cores = self.machine
         for container, code in self.statuses.items():
             status = NMContainerStatusProto(
                 container_state=RUNNING if code is None else COMPLETE,

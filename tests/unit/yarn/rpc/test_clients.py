@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
 
-from fairshare.core.model.inputs import AddLabels, LabelNodes, SubmissionDetails
+from fairshare.core.model.inputs import AddLabels, DecommissionNode, LabelNodes, SubmissionDetails
 from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
 from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.yarn.rest.gateway import Gateway
@@ -77,6 +77,27 @@ async def test_a_node_that_is_gone_is_listed_with_nothing_in_use(cluster):
     (report,) = (await Client(cluster).call("getClusterNodes")).nodeReports
     assert report.used.memory == report.used.virtual_cores == report.numContainers == 0
     assert report.capability.memory > 0
+    assert not report.HasField("node_utilization")
+
+
+async def test_the_node_managers_of_a_cluster_are_those_that_have_not_left(cluster):
+    nodes = [cluster.node(port) for port in (1, 2, 3)]
+    for node in nodes:
+        node.register()
+    await cluster.settled()
+    nodes[0].unregister()
+    nodes[1].healthy = False
+    nodes[1].beat()
+    await cluster.settled()
+    metrics = (await Client(cluster).call("getClusterMetrics")).cluster_metrics
+    counts = (metrics.num_node_managers, metrics.num_active_nms, metrics.num_unhealthy_nms)
+    assert (*counts, metrics.num_shutdown_nms) == (2, 1, 1, 1)
+
+
+async def test_a_draining_node_has_the_timeout_that_was_given(cluster, running):
+    await cluster.server.service.ask(DecommissionNode("h1:1", 600_000))
+    (report,) = (await Client(cluster).call("getClusterNodes")).nodeReports
+    assert report.decommissioning_timeout == 600
 
 
 def submission(client: Client, number: int, **fields: Any) -> dict[str, Any]:

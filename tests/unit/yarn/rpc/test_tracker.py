@@ -455,6 +455,17 @@ async def test_what_a_node_says_it_uses_is_kept_while_it_is_in_the_cluster(clust
     assert not known
 
 
+async def test_what_a_node_uses_is_a_part_of_its_machine_if_it_says_how_large_that_is(cluster):
+    node = cluster.node()
+    for machine, fraction in ((None, 123 / 4096), ((8192, 8), 123 / 8192)):
+        node.machine = machine
+        node.register()
+        await cluster.settled()
+        node.beat()
+        measured = cluster.server.projections.nodes.utilization["h1:1"]
+        assert measured.of((4096, 4)) == (fraction, 0)
+
+
 async def test_what_nodes_report_of_the_aggregation_of_logs_is_the_applications_status(cluster):
     logs = cluster.server.log_aggregation
     logs.enabled = True
