@@ -6,6 +6,7 @@ python -m tests.hadoop.departing PORT, until its input ends
 
 import asyncio
 import sys
+import time
 from typing import Any
 
 from fairshare.yarn.rpc.wire.client import RpcClient
@@ -51,7 +52,10 @@ class Node:
             request = NodeHeartbeatRequestProto()
             self._name(request.node_status.node_id)
             request.node_status.response_id = number
-            request.node_status.nodeHealthStatus.is_node_healthy = True
+            health = request.node_status.nodeHealthStatus
+            health.is_node_healthy = True
+            health.health_report = ""
+            health.last_health_report_time = time.time_ns() // 1_000_000
             answer = await self._call("nodeHeartbeat", request)
             if answer.nodeAction != _NORMAL:
                 return

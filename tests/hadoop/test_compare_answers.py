@@ -4,7 +4,15 @@ import pytest
 
 pytest.importorskip("google.protobuf", reason="needs the extra fairshare[hadoop]")
 
-from tests.hadoop.compare.answers import Difference, Names, differences, plain, refusal
+from tests.hadoop.compare.answers import (
+    Difference,
+    Names,
+    beans,
+    differences,
+    document,
+    plain,
+    refusal,
+)
 
 from fairshare.yarn.rpc.wire.messages import ApplicationReportProto, GetClusterNodesResponseProto
 
@@ -25,6 +33,31 @@ def test_identifiers_instants_ports_and_folders_have_names() -> None:
         "diagnostics": "in RUN/conf at INSTANT",
         "startTime": "set",
         "finishTime": 0,
+    }
+
+
+def test_documents_are_compared_without_instants_and_measurements() -> None:
+    shown = {
+        "nodes": [
+            {"id": "b:20123", "cpuUtilization": 12.5, "lastHealthUpdate": 1_795_000_000_000},
+            {"id": "a:1", "numContainers": 2, "healthReport": "since 1700000000000"},
+        ]
+    }
+    assert document(shown, NAMES) == {
+        "nodes": [
+            {"id": "a:1", "numContainers": 2, "healthReport": "since EPOCH"},
+            {"id": "b:web", "cpuUtilization": "measured", "lastHealthUpdate": "set"},
+        ]
+    }
+
+
+def test_of_beans_the_names_and_the_types_of_fields_are_compared() -> None:
+    shown = [
+        {"name": "Hadoop:name=RpcActivityForPort20123", "NumOps": 7, "AvgTime": 0.5},
+        {"name": "JMImplementation:type=MBeanServerDelegate", "MBeanServerId": "x"},
+    ]
+    assert beans({"beans": shown}, NAMES) == {
+        "Hadoop:name=RpcActivityForPortweb": {"NumOps": "int", "AvgTime": "float"}
     }
 
 

@@ -37,6 +37,34 @@ GROWING = frozenset(
 )
 """Fields that measure: that they are there is compared, and not how much it is."""
 
+MEASURED = frozenset(
+    (
+        "memorySeconds",
+        "vcoreSeconds",
+        "preemptedMemorySeconds",
+        "preemptedVcoreSeconds",
+        "resourceSecondsMap",
+        "preemptedResourceSecondsMap",
+        "nodePhysicalMemoryMB",
+        "nodeVirtualMemoryMB",
+        "nodeCPUUsage",
+        "aggregatedContainersPhysicalMemoryMB",
+        "aggregatedContainersVirtualMemoryMB",
+        "containersCPUUsage",
+        "containerAssignedPerSecond",
+        "memUtilization",
+        "cpuUtilization",
+        "utilizedMBPercent",
+        "utilizedVirtualCores",
+        "utilizedVirtualCoresPercent",
+        "rmSchedulerBusyPercent",
+    )
+)
+"""The same in documents of the web services."""
+
+ELEVEN_DIGITS = 10**11
+"""Larger numbers are instants."""
+
 SECRET = frozenset(("identifier", "password", "bytes"))
 
 
@@ -107,13 +135,49 @@ def _value(field: Any, value: Any, names: Names) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
+def document(value: Any, names: Names, field: str = "") -> Any:
+    """A document of the web services, as `plain` has a message."""
+    if field in MEASURED or field.startswith(("elapsed", "remaining")):
+        return "measured"
+    if isinstance(value, dict):
+        return {key: document(one, names, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return _ordered([document(one, names, field) for one in value])
+    if isinstance(value, str):
+        return names.text(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int) and value > ELEVEN_DIGITS and value != names.epoch_ms:
+        return "set"
+    if isinstance(value, int):
+        name = names.number(value)
+        return value if name == str(value) else name
+    return round(value, 4)
+
+
+def beans(answer: Any, names: Names) -> dict[str, dict[str, str]]:
+    """The beans of `/jmx` by their names: the name and the type of each field; what only a machine
+    of Java has is left out."""
+    found = {}
+    for bean in answer["beans"]:
+        name = re.sub(r"\d{5}", lambda number: names.number(int(number[0])), bean["name"])
+        if name.startswith(("Hadoop:", "java.lang:")):
+            found[name] = {
+                field: type(value).__name__ for field, value in bean.items() if field != "name"
+            }
+    return found
+
+
 def _ordered(values: list[Any]) -> list[Any]:
     return sorted(values, key=_place)
 
 
 def _place(value: Any) -> tuple[str, bytes]:
     """Where a value belongs in a list: by its name, if it has one."""
-    name = str(value.get("queueName") or value.get("name")) if isinstance(value, dict) else ""
+    name = ""
+    if isinstance(value, dict):
+        keys = ("queueName", "name", "nodeId", "id")
+        name = str(next((value[key] for key in keys if value.get(key)), ""))
     return name, msgspec.json.encode(_comparable(value), order="sorted")
 
 

@@ -27,7 +27,7 @@ FAIR = """<?xml version="1.0"?>
       <aclAdministerApps>bob</aclAdministerApps>
     </queue>
   </queue>
-  <queueMaxAMShareDefault>0.7</queueMaxAMShareDefault>
+  <queueMaxAMShareDefault>-1.0</queueMaxAMShareDefault>
   <queuePlacementPolicy>
     <rule name="specified" create="false"/>
     <rule name="default" queue="root.default"/>
@@ -36,6 +36,7 @@ FAIR = """<?xml version="1.0"?>
 """
 CAPACITY: dict[str, object] = {
     **configuration.CAPACITY,
+    "yarn.scheduler.capacity.maximum-am-resource-percent": 1.0,
     "yarn.scheduler.capacity.root.acl_submit_applications": " ",
     "yarn.scheduler.capacity.root.acl_administer_queue": " ",
     "yarn.scheduler.capacity.root.default.acl_submit_applications": "*",
@@ -53,6 +54,7 @@ def site(run: Path) -> dict[str, object]:
         "yarn.admin.acl": "boss",
         "yarn.cluster.max-application-priority": 10,
         "yarn.resourcemanager.nodes.exclude-path": run / "exclude",
+        "yarn.nm.liveness-monitor.expiry-interval-ms": 20_000,
         "yarn.node-labels.enabled": "true",
         "yarn.node-labels.fs-store.root-dir": f"file://{run}/labels",
         "yarn.nodemanager.disk-health-checker.enable": "false",

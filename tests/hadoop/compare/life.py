@@ -26,6 +26,7 @@ from tests.hadoop.compare.calls import (
     timeout,
 )
 from tests.hadoop.compare.masters import unmanaged
+from tests.hadoop.compare.nodes import departures, draining, nodes
 from tests.hadoop.compare.side import Side
 
 from fairshare.yarn.rpc.wire.messages import YarnApplicationStateProto
@@ -37,6 +38,7 @@ async def live(side: Side) -> None:
         new = await side.ask(OWNER, "getNewApplication")
         epoch_ms = new.application_id.cluster_timestamp
         side.names = msgspec.structs.replace(side.names, epoch_ms=epoch_ms)
+        await departures(side)
         await quiet(side, "quiet")
         await absent(side)
         await refused_features(side)
@@ -49,17 +51,15 @@ async def live(side: Side) -> None:
         await administration(side)
         await labels(side)
         await quiet(side, "at the end")
+        await draining(side)
     finally:
         await side.close()
 
 
 async def quiet(side: Side, when: str) -> None:
     """What is told of the cluster, its nodes and its queues."""
-    for method in ("getClusterMetrics", "getResourceTypeInfo"):
-        await side.record(f"{when}: {method}", STRANGER, method)
-    for states in ([], ["NS_RUNNING"], ["NS_LOST", "NS_DECOMMISSIONED"], ["NS_UNHEALTHY"]):
-        name = f"{when}: getClusterNodes {'+'.join(states) or 'all'}"
-        await side.record(name, STRANGER, "getClusterNodes", nodeStates=states)
+    await side.record(f"{when}: getResourceTypeInfo", STRANGER, "getResourceTypeInfo")
+    await nodes(side, when)
     for user in (OWNER, NEIGHBOUR, STRANGER, BOSS):
         await side.record(f"{when}: getQueueUserAcls as {user}", user, "getQueueUserAcls")
     await queues(side, when)

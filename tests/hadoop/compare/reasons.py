@@ -32,6 +32,18 @@ LATER = "decided at the next heartbeat of a node there, at once here"
 FAIR_DEFECT = "a defect: the maximum of vcores is written into the field of the minimum"
 NOT_FAIR = "there are no node labels under the Fair Scheduler"
 FEDERATION = "there is no federation"
+GONE = "says why the node is gone, and not how it was before"
+OFFERS = "a node is only reserved once its room has changed: before that it would serve nothing"
+INSIDE = "measures the inside of Hadoop's server"
+NOT_MEASURED = "a field that is not measured here is left out"
+BEANS_OF_THE_INSIDE = (
+    "DelegationTokenSecretManagerMetrics",
+    "GenericEventTypeMetrics",
+    "HttpServer2",
+    "MetricsSystem",
+    "RpcDetailedActivityForPort",
+    "UgiMetrics",
+)
 
 REASONS: tuple[Reason, ...] = (
     # Calls about nothing.
@@ -101,6 +113,55 @@ REASONS: tuple[Reason, ...] = (
     Reason("*", "queueInfo.*queuePath", "the real one leaves it empty", "fair"),
     Reason("*", "queueInfo.*maximumCapacity", "the real one leaves it empty", "fair"),
     Reason("*", "queueInfo.*apacity", "computed with each change, twice a second there", "fair"),
+    # Nodes.
+    Reason("*", "*nodeReports[].httpAddress", "a node that is gone has no web server"),
+    Reason("*", "*health_report", GONE),
+    Reason("*", "content.*healthReport", GONE),
+    Reason(
+        "drained no more: *",
+        "*.decommissioning_timeout",
+        "a node that does not drain has no timeout",
+    ),
+    # Documents of the web services.
+    Reason("*: GET metrics", "*.apps*", COUNTED),
+    Reason("*: GET metrics", "*ending*", "see: ask for a negative number"),
+    Reason("*: GET metrics", "*eserved*", OFFERS, "fair"),
+    Reason("*: GET *", "*.reserved*", OFFERS, "fair"),
+    Reason("*: GET *", "content.app*.diagnostics", OFFERS, "fair"),
+    Reason(
+        "*: GET *",
+        "content.app*.diagnostics",
+        "figures of now, and not of when the application became active",
+        "capacity",
+    ),
+    Reason(
+        "*: GET *",
+        "content.app*.resourceInfo",
+        "its usage is for those who may view it",
+        "capacity",
+    ),
+    Reason("*: GET info", "content.*StateStoreName", "the state is kept in files"),
+    Reason("*: GET info", "content.*V*ersion*", "what serves it is not Hadoop"),
+    # Beans.
+    Reason("*: GET jmx", "java.lang:*", "there is no Java machine"),
+    *(Reason("*: GET jmx", f"Hadoop:*name={bean}*", INSIDE) for bean in BEANS_OF_THE_INSIDE),
+    Reason("*: GET jmx", "Hadoop:*name=FSOpDurations", INSIDE, "fair"),
+    Reason("*: GET jmx", "Hadoop:*name=CapacitySchedulerMetrics", INSIDE, "capacity"),
+    Reason("*: GET jmx", "Hadoop:*name=ResourceManager", "its one field is in RMInfo as well"),
+    Reason("*: GET jmx", "Hadoop:*name=PartitionQueueMetrics*", "queues are counted as a whole"),
+    Reason("*: GET jmx", "Hadoop:*,user=*", "counted by queue, and not by user", "fair"),
+    Reason("*: GET jmx", "Hadoop:*name=ClusterMetrics.*", NOT_MEASURED),
+    Reason("*: GET jmx", "Hadoop:*name=JvmMetrics.*", NOT_MEASURED),
+    Reason("*: GET jmx", "Hadoop:*name=RpcActivityForPort*.*", NOT_MEASURED),
+    Reason("*: GET jmx", "Hadoop:*name=QueueMetrics*.running_*", NOT_MEASURED),
+    Reason("*: GET jmx", "Hadoop:*name=QueueMetrics*.A*A*", NOT_MEASURED),
+    Reason("*: GET jmx", "Hadoop:*name=QueueMetrics*.Aggregate*", NOT_MEASURED),
+    Reason(
+        "*: GET jmx",
+        "Hadoop:*name=QueueMetrics,q0=root.*A[Mm]*",
+        "a parent has no ApplicationMasters",
+    ),
+    Reason("*: GET jmx", "Hadoop:*.MaxAMShare*", "a limit that does not exist is left out", "fair"),
     # Masters.
     Reason("master: *", "response_id", LATER),
     Reason("master: ask for one", "*", LATER),

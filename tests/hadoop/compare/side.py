@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.hadoop.compare.answers import Names, plain, refusal
+import httpx
+from tests.hadoop.compare.answers import Names, beans, document, plain, refusal
 
 from fairshare.yarn.rpc.wire import tokens
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient
@@ -72,6 +73,29 @@ class Side:
         self.answers[name] = plain(answer, self.names)
         return answer
 
+    def application(self, number: int) -> str:
+        """An application's identifier."""
+        return f"application_{self.names.epoch_ms}_{number:04}"
+
+    async def fetch(self, name: str, user: str, path: str) -> None:
+        """Keep what the web services answer a user: the status, and the document."""
+        answer = await self._get(user, path)
+        self.answers[name] = {
+            "status": answer.status_code,
+            "content": document(_content(answer), self.names),
+        }
+
+    async def fetch_beans(self, name: str, path: str) -> None:
+        """Keep the beans: their names, and the names and types of their fields."""
+        self.answers[name] = beans((await self._get("", path)).json(), self.names)
+
+    async def _get(self, user: str, path: str) -> httpx.Response:
+        url = httpx.URL(f"http://127.0.0.1:{self.ports['web']}{path}")
+        if user:
+            url = url.copy_merge_params({"user.name": user})
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_S) as client:
+            return await client.get(url, headers={"Accept": "application/json"})
+
     async def until(
         self, condition: Callable[[Any], Any], user: str, method: str, /, **fields: Any
     ) -> Any:
@@ -93,3 +117,10 @@ class Side:
         """Close all connections."""
         for client in self._clients.values():
             await client.close()
+
+
+def _content(answer: httpx.Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        return answer.text
