@@ -258,6 +258,11 @@ class AttemptHistory(Projection):
         found = self._applications.get(application)
         return cast("ApplicationAttempts | None", found) or ApplicationAttempts(self._none)
 
+    def opened(self, application: ApplicationId) -> ApplicationAttempts:
+        """The same for those who read most of it: opened once, not for each field."""
+        found = self._applications.get(application)
+        return _opened(found) if type(found) is PackedAttempts else self.of(application)
+
     def pack(self, application: ApplicationId) -> None:
         """Keep the history of an application that has ended, of which no more records come, in few
         bytes."""

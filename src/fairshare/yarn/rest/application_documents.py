@@ -330,7 +330,7 @@ def lasting_document(
     if these are named in `without`: they cost most."""
     state, yarn = gateway.scheduler.state, gateway.yarn
     types = state.types
-    history = gateway.attempt_history.of(application.id)
+    history = gateway.attempt_history.opened(application.id)
     brief = application.brief
     word = public_state(application, history)
     waits = is_waiting(application, history)

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -63,7 +64,8 @@ async def show_beans(request: Request) -> Response:
     if pattern is not None:
         beans = [bean for bean in await all_beans(gateway_of(request)) if pattern.matches(bean)]
         content["beans"] = [_only(bean, attribute) for bean in beans] if attribute else beans
-    return Response(json.dumps(content, indent=2), 200, _HEADERS)
+    written = msgspec.json.format(msgspec.json.encode(content), indent=2)
+    return Response(written, 200, _HEADERS)
 
 
 def _only(bean: Bean, attribute: str) -> Bean:
@@ -218,14 +220,23 @@ def _nodes(gateway: Gateway) -> Bean:
 
 def _counts_in_steps(gateway: Gateway) -> Steps[dict[str, Counter[str]]]:
     """What is counted in the applications of each queue, and of those below it."""
+    own: dict[str, Counter[str]] = {}
+    own_users: dict[str, set[str]] = {}
+    for application in tuple(gateway.scheduler.state.applications.values()):
+        queue = application.queue
+        found = own.setdefault(queue, Counter())
+        active = found["ActiveApplications"]
+        for word, number in _counted(gateway, application):
+            found[word] += number
+        if found["ActiveApplications"] > active:
+            own_users.setdefault(queue, set()).add(application.user)
+        yield
     counts: dict[str, Counter[str]] = {}
     users: dict[str, set[str]] = {}
-    for application in tuple(gateway.scheduler.state.applications.values()):
-        found = Counter(dict(_counted(gateway, application)))
-        for queue in (application.queue, *parents_of(application.queue)):
+    for leaf, found in own.items():
+        for queue in (leaf, *parents_of(leaf)):
             counts.setdefault(queue, Counter()).update(found)
-            if found["ActiveApplications"]:
-                users.setdefault(queue, set()).add(application.user)
+            users.setdefault(queue, set()).update(own_users.get(leaf, ()))
         yield
     for queue, names in users.items():
         counts[queue]["ActiveUsers"] = len(names)
