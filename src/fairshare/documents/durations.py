@@ -21,7 +21,7 @@ Unit = Literal["ms", "s", "m", "h", "d"]
 MOST_MS: Final = 2**53
 """About 285,000 years: the largest integer that JSON represents exactly."""
 MOST_CHARACTERS: Final = 100
-HOW_TO_WRITE: Final = "write 500ms, 30s, 10m, 1h30m or 2d"
+HOW_TO_WRITE: Final = "write 500ms, 30s, 10m, 1h30m or 2d, or 01:30:00 (hours first)"
 NO_DURATION: Final = f"is not a duration: {HOW_TO_WRITE}"
 """The end of a message about an invalid duration, after the value."""
 

@@ -177,7 +177,7 @@ class Views:
 
 def node_row(state: State, node: Node) -> NodeRow:
     """One node in its present state, without what is measured of its GPUs."""
-    reserved = node.reservation
+    reserved = node.reservation if node.reservation and node.reservation.kept != () else None
     drain = state.drains.get(node.name)
     return NodeRow(
         name=node.name,

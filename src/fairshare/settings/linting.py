@@ -17,6 +17,7 @@ from fairshare.documents.gpus import GPU
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.documents.toml_tree import RULE as TOML
 from fairshare.documents.xml import Element, parse
+from fairshare.settings import reservations
 from fairshare.settings.aggregated_logs import DIRECTORY, FORMATS, read_remote_logs
 from fairshare.settings.aggregated_logs import ENABLED as AGGREGATION
 from fairshare.settings.configuration import Configuration, ConfigurationStore
@@ -78,6 +79,9 @@ def findings(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
 def services(configuration: Configuration) -> Iterator[tuple[str, Finding]]:
     """What rules find of the server and its nodes as Hadoop's clients see them, each with its
     rule's name."""
+    if message := reservations.refusal(configuration):
+        place = Place(str(configuration.directory / SHELL_FILE))
+        yield "reservations-in-part", Finding(place, message, "has no such setting", "error")
     for finding in _unknown_identifier(configuration):
         yield "address", finding
     for finding in (*_logs_elsewhere(configuration), *_other_services(configuration)):

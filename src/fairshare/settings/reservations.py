@@ -13,6 +13,17 @@ from fairshare.settings.registry import family_of
 from fairshare.settings.shell import FILE as SHELL_FILE
 
 
+def refusal(configuration: Configuration) -> str:
+    """Why the scheduler cannot reserve as fairshare.toml says; empty if it can."""
+    chosen, family = configuration.shell.engine.reservations, family_of(configuration.scheduler)
+    if chosen != "entitled" or family.reserves_in_part:
+        return ""
+    return (
+        'reservations = "entitled" needs the Fair Scheduler, which alone reserves a part of a node:'
+        ' use "auto"'
+    )
+
+
 def with_reservations(configuration: Configuration, nodes: int) -> Configuration:
     """The configuration as a cluster with this number of nodes follows it.
 
@@ -27,12 +38,8 @@ def with_reservations(configuration: Configuration, nodes: int) -> Configuration
     if chosen == "on" or (chosen == "auto" and nodes > 1):
         return configuration
     family = family_of(configuration.scheduler)
-    if chosen == "entitled" and not family.reserves_in_part:
-        message = (
-            f'{configuration.directory / SHELL_FILE}: reservations = "entitled" needs the Fair'
-            ' Scheduler, which alone reserves a part of a node: use "auto"'
-        )
-        raise ConfigurationError([message])
+    if message := refusal(configuration):
+        raise ConfigurationError([f"{configuration.directory / SHELL_FILE}: {message}"])
     settings = family.without_whole_reservations(
         configuration,
         None if chosen == "off" else engine.reserve_after_s * 1_000,

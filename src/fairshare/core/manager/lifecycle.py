@@ -411,7 +411,7 @@ def _failure(attempts: int, event: ContainerCompleted) -> str:
         return f"cannot start (exit code {event.exit_code}), and was not tried again: {words}"
     if event.at_limit:
         words = event.diagnostics.strip() or "it reached a limit"
-        return f"was not tried again: {words}"
+        return f"failed, with no further attempt: {words}"
     return f"failed {_times_and_last(attempts, event)}"
 
 

@@ -218,8 +218,8 @@ class OffersCounted(Event, frozen=True):
 
 
 class ContainerReserved(Event, frozen=True):
-    """A node was reserved for an application's ask that does not fit yet. `kept` and `since_ms`:
-    see `Reservation`."""
+    """A node was reserved for an application's ask that does not fit yet. `kept`, `since_ms` and
+    `share`: see `Reservation`."""
 
     application: ApplicationId
     node: str
@@ -228,6 +228,7 @@ class ContainerReserved(Event, frozen=True):
     request: int
     kept: tuple[int, ...] | None = None
     since_ms: int = 0
+    share: Resource = ()
 
 
 class ReservationDropped(Event, frozen=True):

@@ -38,7 +38,8 @@ class Reservation(msgspec.Struct, frozen=True):
 
     `kept` are the places of the resource types of which as much as the ask needs is kept free for
     it since `since_ms`; the rest others may take. Without any the ask has waited here since then,
-    and nothing is kept yet. None: the whole node is kept, as in Hadoop.
+    and nothing is kept yet. None: the whole node is kept, as in Hadoop. `share` is what its queue
+    was entitled to when it began.
     """
 
     application: ApplicationId
@@ -48,6 +49,7 @@ class Reservation(msgspec.Struct, frozen=True):
     request: int
     kept: tuple[int, ...] | None = None
     since_ms: int = 0
+    share: Resource = ()
 
     @property
     def whole(self) -> bool:

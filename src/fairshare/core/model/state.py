@@ -324,7 +324,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     def _container_reserved(self, now_ms: int, event: ContainerReserved) -> None:
         reservation = Reservation(
             event.application, event.node, event.resource, event.priority, event.request,
-            event.kept, event.since_ms,
+            event.kept, event.since_ms, event.share,
         )  # fmt: skip
         node = self.nodes[event.node]
         self._drop_reservation(node)

@@ -64,10 +64,13 @@ and PyTorch (by OpenMP, OpenBLAS or MKL), numexpr, joblib, polars, programs in R
 
 
 def threads(order: LaunchOrder) -> dict[str, str]:
-    """A thread for each vcore, but for Hadoop's programs, which YARN starts without these."""
+    """A thread for each vcore, or as many as the command's OMP_NUM_THREADS says, since libraries
+    prefer their own variables to that one; none for Hadoop's programs, which YARN starts without
+    these."""
     if order.command.is_launch_context:
         return {}
-    return dict.fromkeys(THREADS, str(max(order.vcores, 1)))
+    given = order.command.environment.get("OMP_NUM_THREADS", "")
+    return dict.fromkeys(THREADS, given if given.isdigit() else str(max(order.vcores, 1)))
 
 
 def environment(

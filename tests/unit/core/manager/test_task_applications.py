@@ -340,7 +340,7 @@ def test_a_task_beyond_its_time_or_memory_is_tried_again_only_if_the_submission_
     assert cluster.state_of() == ApplicationState.FAILED
     words = cluster.state.applications[1].diagnostics
     assert end["diagnostics"] in words
-    assert ("was not tried again: " in words) == (attempts == 1)
+    assert ("failed, with no further attempt: " in words) == (attempts == 1)
 
 
 def test_other_tasks_of_an_array_go_on_when_one_has_run_out_of_time() -> None:

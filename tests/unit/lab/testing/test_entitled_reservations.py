@@ -7,6 +7,7 @@ import pytest
 
 from fairshare.errors import ConfigurationError
 from fairshare.lab.testing.cluster import FairshareCluster
+from fairshare.settings.linting import lint
 
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
@@ -94,7 +95,7 @@ def test_an_application_behind_kept_room_learns_for_which_one_it_is_kept(tmp_pat
     waits = cluster.submit("bob", resources={"yarn.io/gpu": 1})
     cluster.advance(1)
     assert cluster.why(waits)[0].startswith(
-        "n1 has room, and keeps 4 yarn.io/gpu free for application_1000000000000_0251 (for 2 s),"
+        "n1 has room, and keeps 4 yarn.io/gpu free for application_1000000000000_0251 (for 10 s),"
         " whose queue is entitled to that."
     )
 
@@ -162,3 +163,43 @@ def test_a_scheduler_that_keeps_no_parts_refuses_the_setting(tmp_path):
     toml = '[engine]\nreservations = "entitled"\n'
     with pytest.raises(ConfigurationError, match=r'"entitled" needs the Fair Scheduler'):
         machine(tmp_path, toml, scheduler="fifo.FifoScheduler")
+
+
+@pytest.mark.parametrize("gpus", [0, 1], ids=["vcores", "gpus"])
+def test_users_that_come_and_go_do_not_end_what_is_kept(tmp_path, gpus):
+    cluster = machine(tmp_path)
+    sweep(cluster, gpus=gpus)
+    cluster.advance(5)
+    wanted = {"resources": {"yarn.io/gpu": 4}} if gpus else {"vcores": 8}
+    large = cluster.submit("ann", **wanted)
+    for _ in range(10):
+        cluster.submit("carol", duration_s=20)
+        cluster.advance(120)
+    cluster.assert_running(large, 1)
+
+
+def test_a_queue_that_wants_no_gpus_takes_no_part_of_their_shares(tmp_path):
+    cluster = machine(tmp_path)
+    sweep(cluster, gpus=1)
+    cluster.submit("carol", tasks=4)
+    cluster.advance(5)
+    training = cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    until(cluster, lambda: cluster.application(training).containers == 1, most_s=1_800)
+
+
+def test_a_full_machine_counts_as_waiting(tmp_path):
+    """Nothing is offered while all is in use; then all ends within less than the wait."""
+    cluster = machine(tmp_path)
+    for number in range(64):
+        cluster.submit("bob", duration_s=3_600 + number * 3 % 48)
+    cluster.advance(5)
+    half = cluster.submit("ann", vcores=8)
+    cluster.advance(3_700)
+    cluster.assert_running(half, 1)
+
+
+def test_lint_finds_a_setting_with_which_no_server_starts(tmp_path):
+    machine(tmp_path, scheduler="fifo.FifoScheduler")
+    (tmp_path / "fairshare.toml").write_text('[engine]\nreservations = "entitled"\n')
+    (error,) = [one for one in lint(tmp_path) if one.severity == "error"]
+    assert '"entitled" needs the Fair Scheduler' in str(error)

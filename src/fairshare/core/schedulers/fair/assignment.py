@@ -9,6 +9,7 @@ children for each container, with the same result (Hadoop: FairScheduler.attempt
 """
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairshare.core.model.asks import Ask, AskKey
@@ -22,7 +23,15 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.nodes import Node, Reservation
-from fairshare.core.model.resources import Resource, add, count_fitting, fits, positive, subtract
+from fairshare.core.model.resources import (
+    Resource,
+    add,
+    count_fitting,
+    fits,
+    largest,
+    positive,
+    subtract,
+)
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.limits import master_fits, within_maximum
@@ -226,7 +235,7 @@ class Heartbeat:
         if fits(reservation.resource, node.available):
             self._offer_key(attempt, key, fulfilling=True)
         elif not reservation.whole:
-            self._keep_entitled(attempt, reservation)
+            self._keep_entitled(attempt, key, reservation)
         return reservation.whole
 
     def _master_fits(self, attempt: FairAttempt) -> bool:
@@ -542,7 +551,7 @@ class Heartbeat:
     def _might_be_entitled(self, leaf: FairQueue, least: Resource) -> bool:
         """Whether a leaf may be entitled to an ask that does not fit. What the smallest amounts
         lack here, all of its asks lack."""
-        available, share = self.node.available, _share_of(leaf, self.state)
+        available, share = self.node.available, entitlement(leaf, self.state)
         return all(
             leaf.used[i] + amount <= share[i]
             for i, amount in enumerate(least)
@@ -550,19 +559,39 @@ class Heartbeat:
         )
 
     def _reserve_entitled(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> None:
-        """Let the wait of an ask begin that does not fit, if its queue is entitled to it."""
-        if self.node.reservation is not None or attempt.reservations:
-            return
-        if self._entitled_types(attempt.leaf, resource) is None:
-            return
-        number, now_ms = attempt.id, self.step.now_ms
-        self.step.emit(ContainerReserved(number, self.node.name, resource, *key.order, (), now_ms))
-
-    def _keep_entitled(self, attempt: FairAttempt, reservation: Reservation) -> None:
-        """Keep what the ask lacks here, if it has waited for long enough; drop the reservation if
-        the queue is not entitled to it any more."""
+        """Reserve a part of the node for an ask that does not fit, if its queue is entitled to it:
+        nothing yet, unless the application has waited for long enough since it last got
+        something."""
         after_ms = self.state.settings.entitled_after_ms
-        short = self._entitled_types(attempt.leaf, reservation.resource)
+        if after_ms is None or self.node.reservation is not None or attempt.reservations:
+            return
+        share = entitlement(attempt.leaf, self.state)
+        short = self._entitled_types(attempt.leaf, key, resource, share)
+        if short is None:
+            return
+        launched = attempt.launched
+        got_ms = [attempt.containers[one].allocated_ms for one in launched]  # not held for a gang
+        since_ms, now_ms = max([attempt.started_ms, *got_ms]), self.step.now_ms
+        waited = now_ms - since_ms >= after_ms
+        self.step.emit(
+            ContainerReserved(
+                attempt.id,
+                self.node.name,
+                resource,
+                *key.order,
+                short if waited else (),
+                now_ms if waited else since_ms,
+                share,
+            )
+        )
+
+    def _keep_entitled(self, attempt: FairAttempt, key: AskKey, reservation: Reservation) -> None:
+        """Keep what the ask lacks here, if it has waited for long enough; drop the reservation if
+        the queue is not entitled to it any more, even by the share that it had at first: others
+        who come and go do not end it."""
+        after_ms = self.state.settings.entitled_after_ms
+        share = largest(entitlement(attempt.leaf, self.state), reservation.share)
+        short = self._entitled_types(attempt.leaf, key, reservation.resource, share)
         if after_ms is None or short is None:
             self.step.emit(ReservationDropped(self.node.name))
             return
@@ -581,19 +610,22 @@ class Heartbeat:
                 reservation.request,
                 kept,
                 reservation.since_ms if reservation.kept else now_ms,
+                reservation.share,
             )
         )
 
-    def _entitled_types(self, leaf: FairQueue, size: Resource) -> tuple[int, ...] | None:
+    def _entitled_types(
+        self, leaf: FairQueue, key: AskKey, size: Resource, share: Resource
+    ) -> tuple[int, ...] | None:
         """The types of which the node has too little for this size; None if the leaf is not
-        entitled to as much of them, or if the cluster has enough, so that others have no more than
-        their shares."""
-        state, available, share = self.state, self.node.available, _share_of(leaf, self.state)
+        entitled to as much of them, or if the cluster has enough elsewhere, so that others have no
+        more than their shares."""
+        state, available = self.state, self.node.available
         short = tuple(i for i, amount in enumerate(size) if amount > available[i])
         for i in short:
             if leaf.used[i] + size[i] > share[i]:
                 return None
-            if state.total[i] - self._root.used[i] >= size[i]:
+            if not key.places and state.total[i] - self._root.used[i] >= size[i]:
                 return None
         return short
 
@@ -612,14 +644,30 @@ class Heartbeat:
         return math.ceil(single(nodes * self.state.settings.reservable_nodes))
 
 
-def _share_of(leaf: FairQueue, state: FairState) -> Resource:
-    """A leaf's fair share of all types. Of those that its parent's policy does not divide it is the
-    same part as of memory."""
-    share, total = leaf.fair_share, state.total
-    divided = len(share) if leaf.parent is None else leaf.parent.policy.shared_types(len(share))
-    return share[:divided] + tuple(
-        amount * share[0] // max(total[0], 1) for amount in total[divided:]
-    )
+def entitlement(leaf: FairQueue, state: FairState) -> Resource:
+    """What a leaf is entitled to of each type: its part of the shares of those queues that want
+    some of the type, at each level. A type that no policy divides is divided as memory is."""
+    entitled = []
+    for place, whole in enumerate(state.total):
+        part = 1.0
+        for queue, parent in pairwise(leaf.path):
+            divided = place if place < parent.policy.shared_types(len(state.total)) else 0
+            mine = queue.fair_share[divided]
+            others = sum(
+                child.fair_share[divided]
+                for child in parent.children.values()
+                if child is not queue and _wants(child, place)
+            )
+            part *= mine / (mine + others) if mine else 0.0
+        entitled.append(int(whole * part + 1e-6))  # a third of 3 is 1
+    return tuple(entitled)
+
+
+def _wants(queue: FairQueue, place: int) -> bool:
+    """Whether something below a queue uses or asks for a type."""
+    if queue.leaf:
+        return queue.demand_sum[place] > 0
+    return any(_wants(child, place) for child in queue.children.values())
 
 
 def _names_places(attempt: FairAttempt) -> bool:
