@@ -13,6 +13,7 @@ import pytest
 
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
+from fairshare.engines.local.preparation import THREADS
 
 from .conftest import APPLICATION, PATIENCE_S, SOURCE, order, python, shell, until
 
@@ -66,6 +67,7 @@ def test_the_environment_is_small_and_says_what_the_container_is(engine, monkeyp
         "FAIRSHARE_MEMORY_MB": "300",
         "FAIRSHARE_VCORES": "1",
         "FAIRSHARE_IDLE_S": "3600",
+        **dict.fromkeys(THREADS, "1"),
     }
 
 

@@ -262,7 +262,7 @@ applications:
         "w.yaml:5:9: error: applications[0].at: '30' has no unit: write 30s or 30m [workload]",
         "w.yaml:8:9: error: applications[0].groups[0].duration has 2 values for 3 tasks [workload]",
         "w.yaml:9:35: error: applications[0].groups[1].duration: 'soon' is not a duration: write"
-        " 500ms, 30s, 10m, 1h30m or 2d [workload]",
+        " 500ms, 30s, 10m, 1h30m or 2d, or 01:30:00 (hours first) [workload]",
         "w.yaml:9:63: error: applications[0].groups[1].slow_start must be a number from 0.0 to"
         " 1.0, found '2' [workload]",
         "w.yaml:9:80: error: applications[0].groups[1].max_attempts is 0: it must be at least 1"
