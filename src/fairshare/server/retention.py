@@ -85,8 +85,8 @@ class FinishedApplications:
         self._latest.append(event.application)
 
     def take_settled(self) -> list[Application]:
-        """Those that had ended before the previous call, each once: who asks for an application as
-        soon as it has ended has asked."""
+        """Those that had ended before the previous call, each once: clients that ask for an
+        application as soon as it has ended have asked by then."""
         settled, self._settled, self._latest = self._settled, self._latest, []
         return [self._applications[one] for one in settled if one in self._applications]
 

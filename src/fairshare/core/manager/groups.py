@@ -269,7 +269,7 @@ def gang_has_room(
     """Whether all containers of a gang fit into what is free now, and not reserved."""
     missing = len(progress.waiting)
     for node in _accepted(state, application, progress, label):
-        if not node.kept_whole and node.name not in state.drains:
+        if node.name not in state.drains:
             missing -= _fitting(state, size, node.for_others(state.room(node)))
             if missing <= 0:
                 return True

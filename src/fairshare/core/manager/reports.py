@@ -79,7 +79,6 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
             given.cpu_ms,
             state.running.get(container) or False,
             given.cannot_start,
-            given.timed_out,
             at_limit,
         )
     )

@@ -73,13 +73,12 @@ class ContainerCompleted(ContainerEnd, Event, frozen=True):
 
     `reported`: the container holds its room until its node reports the end (`ContainerRunning`),
     and the node has done so. `cannot_start`: its command could not be started, and another attempt
-    would fail as well. `timed_out`: it was ended at its time limit. `at_limit`: so, or at that of
-    its memory, and its task is not tried again.
+    would fail as well. `at_limit`: it was ended at the limit of its time or memory, and its task
+    is not tried again.
     """
 
     reported: bool = False
     cannot_start: bool = False
-    timed_out: bool = False
     at_limit: bool = False
 
     @property

@@ -85,9 +85,7 @@ class Offers:
         return [
             node
             for node in self.roomy
-            if not node.promised
-            and not node.kept_whole
-            and fits(self._size, node.for_others(node.available))
+            if not node.promised and fits(self._size, node.for_others(node.available))
         ]
 
     @cached_property

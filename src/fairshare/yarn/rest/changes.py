@@ -243,7 +243,7 @@ async def change_queue(request: Request, caller: Caller) -> Answer:
     if not queue:
         raise bad_request('a body such as {"queue": "root.a"} is needed')
     if len(queue) > LONGEST_NAME or not is_one_line(queue):
-        raise bad_request(f"{queue[:40]!r} is no name of a queue")
+        raise bad_request(f"{queue[:40]!r} is not the name of a queue")
     with _refusing(gateway, caller, application, "move appid"):
         try:
             await move(gateway, caller, application, queue)

@@ -9,7 +9,6 @@ children for each container, with the same result (Hadoop: FairScheduler.attempt
 """
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairshare.core.model.asks import Ask, AskKey
@@ -22,18 +21,11 @@ from fairshare.core.model.events import (
     ReservationDropped,
 )
 from fairshare.core.model.identifiers import container_id
-from fairshare.core.model.nodes import Node, Reservation
-from fairshare.core.model.resources import (
-    Resource,
-    add,
-    count_fitting,
-    fits,
-    largest,
-    positive,
-    subtract,
-)
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource, add, count_fitting, fits, positive, subtract
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.fair.attempts import FairAttempt
+from fairshare.core.schedulers.fair.entitled import PartialReservations
 from fairshare.core.schedulers.fair.limits import master_fits, within_maximum
 from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.fair.state import FairState
@@ -150,6 +142,7 @@ class Heartbeat:
         "_kept",
         "_left",
         "_only_size",
+        "_parts",
         "_refused",
         "_root",
         "_used",
@@ -175,6 +168,8 @@ class Heartbeat:
         self._only_size: Resource | None = None  # of all asks, in `_serve_applications`
         self._left = 0  # how many more containers of that size fit
         self._kept = False  # whether a part of the node is kept for one application
+        after_ms = state.settings.entitled_after_ms
+        self._parts = None if after_ms is None else PartialReservations(state, step, node, after_ms)
 
     def run(self) -> None:
         """Serve applications that room was preempted for, then the reservation, then all others."""
@@ -234,8 +229,10 @@ class Heartbeat:
             return False
         if fits(reservation.resource, node.available):
             self._offer_key(attempt, key, fulfilling=True)
-        elif not reservation.whole:
-            self._keep_entitled(attempt, key, reservation)
+        elif not reservation.whole and (
+            self._parts is None or not self._parts.keep(attempt, key, reservation)
+        ):
+            self.step.emit(ReservationDropped(node.name))
         return reservation.whole
 
     def _master_fits(self, attempt: FairAttempt) -> bool:
@@ -341,8 +338,8 @@ class Heartbeat:
         least = leaf.smallest_size
         if least is None or fits(least, available):
             return True
-        if self.state.settings.entitled_after_ms is not None:
-            return self.node.reservation is None and self._might_be_entitled(leaf, least)
+        if self._parts is not None:
+            return self._parts.might_be_entitled(leaf, least)
         most = self._most_reservations(len(self.state.nodes))
         left = leaf.asking
         for attempt in reversed(leaf.order.members):  # those that still ask are the youngest
@@ -533,8 +530,8 @@ class Heartbeat:
             return None
         if node.reservation is not None and node.reservation.application != attempt.id:
             return None
-        if state.settings.entitled_after_ms is not None:
-            self._reserve_entitled(attempt, key, resource)
+        if self._parts is not None:
+            self._parts.reserve(attempt, key, resource)
             return None  # others go on with the rest of the node
         compare = leaf.policy.calculator
         if compare(state.total, resource, state.reservable, False) < 0:
@@ -545,89 +542,6 @@ class Heartbeat:
             return None
         self.step.emit(ContainerReserved(attempt.id, node.name, resource, *key.order))
         return resource
-
-    # Reservations in part, for what a queue is entitled to (docs/decisions/0023).
-
-    def _might_be_entitled(self, leaf: FairQueue, least: Resource) -> bool:
-        """Whether a leaf may be entitled to an ask that does not fit. What the smallest amounts
-        lack here, all of its asks lack."""
-        available, share = self.node.available, entitlement(leaf, self.state)
-        return all(
-            leaf.used[i] + amount <= share[i]
-            for i, amount in enumerate(least)
-            if amount > available[i]
-        )
-
-    def _reserve_entitled(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> None:
-        """Reserve a part of the node for an ask that does not fit, if its queue is entitled to it:
-        nothing yet, unless the application has waited for long enough since it last got
-        something."""
-        after_ms = self.state.settings.entitled_after_ms
-        if after_ms is None or self.node.reservation is not None or attempt.reservations:
-            return
-        share = entitlement(attempt.leaf, self.state)
-        short = self._entitled_types(attempt.leaf, key, resource, share)
-        if short is None:
-            return
-        launched = attempt.launched
-        got_ms = [attempt.containers[one].allocated_ms for one in launched]  # not held for a gang
-        since_ms, now_ms = max([attempt.started_ms, *got_ms]), self.step.now_ms
-        waited = now_ms - since_ms >= after_ms
-        self.step.emit(
-            ContainerReserved(
-                attempt.id,
-                self.node.name,
-                resource,
-                *key.order,
-                short if waited else (),
-                now_ms if waited else since_ms,
-                share,
-            )
-        )
-
-    def _keep_entitled(self, attempt: FairAttempt, key: AskKey, reservation: Reservation) -> None:
-        """Keep what the ask lacks here, if it has waited for long enough; drop the reservation if
-        the queue is not entitled to it any more, even by the share that it had at first: others
-        who come and go do not end it."""
-        after_ms = self.state.settings.entitled_after_ms
-        share = largest(entitlement(attempt.leaf, self.state), reservation.share)
-        short = self._entitled_types(attempt.leaf, key, reservation.resource, share)
-        if after_ms is None or short is None:
-            self.step.emit(ReservationDropped(self.node.name))
-            return
-        assert reservation.kept is not None
-        kept, now_ms = tuple(sorted({*reservation.kept, *short})), self.step.now_ms
-        if kept == reservation.kept:
-            return
-        if not reservation.kept and now_ms - reservation.since_ms < after_ms:
-            return
-        self.step.emit(
-            ContainerReserved(
-                reservation.application,
-                reservation.node,
-                reservation.resource,
-                reservation.priority,
-                reservation.request,
-                kept,
-                reservation.since_ms if reservation.kept else now_ms,
-                reservation.share,
-            )
-        )
-
-    def _entitled_types(
-        self, leaf: FairQueue, key: AskKey, size: Resource, share: Resource
-    ) -> tuple[int, ...] | None:
-        """The types of which the node has too little for this size; None if the leaf is not
-        entitled to as much of them, or if the cluster has enough elsewhere, so that others have no
-        more than their shares."""
-        state, available = self.state, self.node.available
-        short = tuple(i for i, amount in enumerate(size) if amount > available[i])
-        for i in short:
-            if leaf.used[i] + size[i] > share[i]:
-                return None
-            if not key.places and state.total[i] - self._root.used[i] >= size[i]:
-                return None
-        return short
 
     def _reserved_enough(self, attempt: FairAttempt, locality: Locality) -> bool:
         """Whether an application has reserved its part of the cluster's, or rack's, nodes."""
@@ -642,32 +556,6 @@ class Heartbeat:
     def _most_reservations(self, nodes: int) -> int:
         """How many of so many nodes one application may reserve."""
         return math.ceil(single(nodes * self.state.settings.reservable_nodes))
-
-
-def entitlement(leaf: FairQueue, state: FairState) -> Resource:
-    """What a leaf is entitled to of each type: its part of the shares of those queues that want
-    some of the type, at each level. A type that no policy divides is divided as memory is."""
-    entitled = []
-    for place, whole in enumerate(state.total):
-        part = 1.0
-        for queue, parent in pairwise(leaf.path):
-            divided = place if place < parent.policy.shared_types(len(state.total)) else 0
-            mine = queue.fair_share[divided]
-            others = sum(
-                child.fair_share[divided]
-                for child in parent.children.values()
-                if child is not queue and _wants(child, place)
-            )
-            part *= mine / (mine + others) if mine else 0.0
-        entitled.append(int(whole * part + 1e-6))  # a third of 3 is 1
-    return tuple(entitled)
-
-
-def _wants(queue: FairQueue, place: int) -> bool:
-    """Whether something below a queue uses or asks for a type."""
-    if queue.leaf:
-        return queue.demand_sum[place] > 0
-    return any(_wants(child, place) for child in queue.children.values())
 
 
 def _names_places(attempt: FairAttempt) -> bool:
