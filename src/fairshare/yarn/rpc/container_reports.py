@@ -24,6 +24,7 @@ from fairshare.runtime.recovery import MISSING
 from fairshare.server.access.repeated_messages import INTERVAL_S, RepeatedMessages
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.yarn.rpc import records
+from fairshare.yarn.rpc.engine.launch import TIMED_OUT
 from fairshare.yarn.rpc.registered_nodes import RegisteredNode, RegisteredNodes
 from fairshare.yarn.rpc.wire.messages import (
     ApplicationIdProto,
@@ -106,9 +107,8 @@ class ContainerReports:
             if container is None:
                 continue
             if message.container_state == _COMPLETE:
-                reported[container] = ContainerExited(
-                    container, message.container_exit_status, shortened(message.diagnostics)
-                )
+                code, words = message.container_exit_status, shortened(message.diagnostics)
+                reported[container] = _exited(state, container, code, words)
                 self._keep_or_forget(node, state, container, message.container_id)
             else:
                 reported[container] = None
@@ -195,7 +195,7 @@ class ContainerReports:
         live = _is_on(state, node, container)
         if live or state.ending.get(container) == node.name:
             words = shortened(message.diagnostics)
-            inputs.append(ContainerExited(container, message.exit_status, words))
+            inputs.append(_exited(state, container, message.exit_status, words))
         self._keep_or_forget(node, state, container, message.container_id)
 
     def _keep_or_forget(
@@ -250,6 +250,19 @@ class ContainerReports:
     def _forget(node: RegisteredNode, message: ContainerIdProto) -> None:
         node.removable.append(message)
         node.busy = True
+
+
+def _exited(state: State, container: ContainerId, code: int, words: str) -> ContainerExited:
+    """The end of a container that a node reports; whether a task was over its time limit, which its
+    command enforces (`engine/launch.py`), only its exit code says."""
+    timed_out = False
+    application = state.applications.get(application_of(container)) if code == TIMED_OUT else None
+    if application is not None and not application.over:
+        assignment = application.tasks.assigned.get(container)
+        if assignment is not None:
+            group = application.tasks.groups[assignment.group].spec
+            timed_out = group.time_limit_ms is not None
+    return ContainerExited(container, code, words, timed_out=timed_out)
 
 
 def _is_on(state: State, node: RegisteredNode, container: ContainerId) -> bool:

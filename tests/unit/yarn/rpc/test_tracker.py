@@ -139,6 +139,23 @@ async def test_a_node_is_informed_of_the_end_of_an_application_whose_containers_
     assert not node.beat().applications_to_cleanup
 
 
+@pytest.mark.parametrize("limit_ms", [None, 2_000])
+@pytest.mark.parametrize("again", [False, True], ids=["heartbeat", "registration"])
+async def test_a_task_that_its_node_has_ended_at_its_time_limit_is_not_tried_again(
+    cluster, limit_ms, again
+):
+    node = cluster.node()
+    group = TaskGroup("t", 1, (512, 1), Command(("work",)), time_limit_ms=limit_ms)
+    (container,) = await running(cluster, node, SubmitApplication("ann", tasks=(group,)))
+    node.statuses = {container: 124}  # what `timeout` says, and any other program may say
+    if again:
+        node.register()
+    else:
+        node.beat()
+    await cluster.settled()
+    assert cluster.state.applications[1].over == (limit_ms is not None)
+
+
 async def test_a_node_is_informed_of_an_end_that_came_before_its_first_report(cluster):
     node = cluster.node()
     node.register()

@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from google.protobuf.message import DecodeError
@@ -43,11 +44,15 @@ _SPECIAL = re.compile(r'([\\"$`])')
 _REPLACED = re.compile(r"(?<=\{)(?=\{)|(?<=\})(?=\})|(?<=<)(?=[A-Z_]+>)")
 
 
+TIMED_OUT: Final = 124
+"""The exit code of a command that was over its limit."""
+
+
 def line_of(order: LaunchOrder) -> str:
     """The line that runs an order's arguments in its directory, within its time limit.
 
-    A command that is over its limit is ended with SIGTERM and then SIGKILL; its exit code is 124,
-    and its stderr says so.
+    A command that is over its limit is ended with SIGTERM and then SIGKILL; its exit code is
+    TIMED_OUT, and its stderr says so.
     """
     command = shlex.join(order.command.arguments)
     if order.time_limit_ms is not None:
