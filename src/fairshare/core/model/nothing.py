@@ -10,8 +10,10 @@ from fairshare.core.model.resources import Resource
 class _Nothing(dict[Any, Any]):
     __slots__ = ()
 
-    def __setitem__(self, key: object, value: object) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("this empty table is shared: replace it by one with the first entry")
+
+    __setitem__ = __ior__ = setdefault = update = _refuse  # the others do not use the first one
 
 
 NOTHING: Final = _Nothing()

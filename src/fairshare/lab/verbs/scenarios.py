@@ -20,15 +20,17 @@ from fairshare.lab.scenarios.report import Result, check_file, problem_line, run
 from fairshare.lab.scenarios.steps import Expect
 from fairshare.wording import cause
 
-
-@click.command
-@click.argument(
+_files_of_scenarios = click.argument(
     "paths",
     nargs=-1,
     required=True,
     metavar="FILE_OR_DIR...",
     type=click.Path(exists=True, path_type=Path),
 )
+
+
+@click.command
+@_files_of_scenarios
 @click.option(
     "--json",
     "as_json",
@@ -109,13 +111,7 @@ def record_text(written: dict[str, Any]) -> str:
 
 
 @click.command
-@click.argument(
-    "paths",
-    nargs=-1,
-    required=True,
-    metavar="FILE_OR_DIR...",
-    type=click.Path(exists=True, path_type=Path),
-)
+@_files_of_scenarios
 @click.option(
     "--out",
     metavar="DIR",
