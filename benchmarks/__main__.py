@@ -16,7 +16,6 @@ import msgspec
 from benchmarks.grid import Point, grid, growth, trees
 from benchmarks.workload import KINDS, Sample, run_sample
 from fairshare.core.schedulers.capacity import fast_path
-from fairshare.runtime.collection import collect_rarely
 
 
 def measure(point: Point, policy: str, samples: int, seconds: float) -> Sample:
@@ -44,7 +43,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.general_walk:
         fast_path.is_plain = lambda _state: False
-    collect_rarely()
+    gc.set_threshold(20_000, 3, 10_000)  # a server's; commits to compare with may not have it
     kind = KINDS[options.policy]
     points = [*grid(options.nodes), *growth(options.nodes), *trees(options.nodes)]
     named = [point for point in points if point.id == options.points]

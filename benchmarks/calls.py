@@ -47,6 +47,16 @@ def in_turn(pool: Pool, count: int) -> None:
 WORKS: dict[str, Work] = {"map": by_map, "submit": by_submit, "one after another": in_turn}
 
 
+class InPlace(futures.Executor):
+    """Calls a function where it is submitted: what is left of a figure is the benchmark's own."""
+
+    def submit(self, function: Callable[..., Any], /, *values: Any) -> futures.Future[Any]:  # type: ignore[override]
+        """A future that has its result."""
+        future: futures.Future[Any] = futures.Future()
+        future.set_result(function(*values))
+        return future
+
+
 @contextmanager
 def dask_pool() -> Iterator[Pool]:
     """Two processes of Dask, as an executor."""
@@ -62,6 +72,7 @@ def pools(url: str) -> dict[str, Callable[[], AbstractContextManager[Pool]]]:
     found: dict[str, Callable[[], AbstractContextManager[Pool]]] = {
         "fairshare.Executor": lambda: fairshare.Executor(**options),
         "fairshare.Executor(isolated=True)": lambda: fairshare.Executor(isolated=True, **options),
+        "none (the benchmark itself)": InPlace,
         "ProcessPoolExecutor(2)": lambda: futures.ProcessPoolExecutor(2),
     }
     if importlib.util.find_spec("distributed"):

@@ -164,27 +164,31 @@ def main() -> int:
             url = urlsplit(url_of(server))
             host, port = url.hostname or "", url.port or 0
             began_s, before_s = time.perf_counter(), processor_s(server.pid)
+            own_s = time.process_time()
             waits = asyncio.run(submit_all(host, port, options.applications, options.clients))
-            rate = len(waits) / (time.perf_counter() - began_s)
+            took_s = time.perf_counter() - began_s
+            harness = 100 * (time.process_time() - own_s) / took_s
             print(
                 f"{len(waits):,} submissions by {options.clients} clients at once, each on disk "
-                f"before its answer: {rate:,.0f} in a second; an answer takes "
+                f"before its answer: {len(waits) / took_s:,.0f} in a second; an answer takes "
                 f"{1_000 * statistics.median(waits):.1f} ms (p99 {quantile(waits, 0.99):.1f} ms)"
                 ", and "
                 f"costs {1_000 * (processor_s(server.pid) - before_s) / len(waits):.2f} ms of a "
-                "processor"
+                f"processor; the clients themselves kept a processor busy for {harness:.0f} % of "
+                "the time"
             )
             print(f"{'with these applications':26} {'after a change':>24} {'unchanged':>24}")
             for path in LISTS:
-                before_s = processor_s(server.pid)
+                before_s, own_s = processor_s(server.pid), time.process_time()
                 fresh, again, size = asyncio.run(ask(host, port, path, options.times))
                 cost_ms = 1_000 * (processor_s(server.pid) - before_s) / options.times
+                own_ms = 1_000 * (time.process_time() - own_s) / options.times
                 print(
                     f"{path:26} "
                     f"p50 {quantile(fresh, 0.5):7.1f} p99 {quantile(fresh, 0.99):7.1f} ms "
                     f"p50 {quantile(again, 0.5):7.1f} p99 {quantile(again, 0.99):7.1f} ms "
                     f"({size / 1e6:.1f} MB; both and the change cost {cost_ms:.0f} ms of a "
-                    "processor)",
+                    f"processor, the client {own_ms:.1f} ms)",
                     flush=True,
                 )
             for path in LONGEST:
