@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -156,9 +157,13 @@ def test_a_reader_that_goes_away_ends_the_application(start, server):
     assert server.finished(newest(server)["id"])["state"] == "KILLED"
 
 
-def test_what_ends_a_command_otherwise_is_said(run, server):
+def test_what_ends_a_command_otherwise_is_said(run, server, shell):
     done = run("--time-limit", "100ms", "sleep", "60")
     assert (done.returncode != 0, "ran longer than its time limit" in done.stderr) == (True, True)
+    assert newest(server)["cause"] == "TIMEOUT"
+    shown = shell("status", newest(server)["id"]).stdout
+    assert re.search(r"^State +TIMEOUT$", shown, re.MULTILINE), shown
+    assert " timed out " in shown
     done = run("./no-such")
     assert done.returncode == 127
     assert "no such command" in done.stderr

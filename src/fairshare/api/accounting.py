@@ -29,9 +29,9 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
 class PastApplication(Use, frozen=True, kw_only=True):
     """An application that ended. `exit_code` is that of the container that failed last, 0 if the
-    application succeeded. `nodes` are where it ran, at most 16 of them. `command` (of its driver
-    or of its first group), `directory` and `diagnostics` are empty for callers that may not view
-    it."""
+    application succeeded. `cause` is what it failed by, if a limit ended it: TIMEOUT or
+    OUT_OF_MEMORY. `nodes` are where it ran, at most 16 of them. `command` (of its driver or of its
+    first group), `directory` and `diagnostics` are empty for callers that may not view it."""
 
     id: str
     name: str = ""
@@ -49,6 +49,7 @@ class PastApplication(Use, frozen=True, kw_only=True):
     command: str = ""
     directory: str = ""
     diagnostics: str = ""
+    cause: str = ""
 
 
 class PastContainer(msgspec.Struct, frozen=True, kw_only=True):

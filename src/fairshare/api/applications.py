@@ -46,7 +46,8 @@ class GroupProgress(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One task of a group. `container` is that of its last attempt; fields that are not known (any
+    """One task of a group. `container` is that of its last attempt, `outcome` how that one ended in
+    words, empty while it has not; fields that are not known (any
     more, or yet) are None."""
 
     group: str
@@ -56,6 +57,7 @@ class Task(msgspec.Struct, frozen=True):
     container: str | None = None
     exit_code: int | None = None
     diagnostics: str = ""
+    outcome: str = ""
 
 
 class Tasks(msgspec.Struct, frozen=True):
@@ -66,7 +68,8 @@ class Tasks(msgspec.Struct, frozen=True):
 
 class Container(msgspec.Struct, frozen=True):
     """One container, alive or over. `group` and `task` say which task it runs, if it runs one;
-    `gpus` are the names of the GPUs assigned to it."""
+    `gpus` are the names of the GPUs assigned to it, `outcome` is how it ended in words: succeeded,
+    failed, preempted, stopped, timed out, out of memory; empty while it has not."""
 
     id: str
     node: str = ""
@@ -82,6 +85,7 @@ class Container(msgspec.Struct, frozen=True):
     finished_ms: int | None = None
     master: bool = False
     gpus: tuple[str, ...] = ()
+    outcome: str = ""
 
     @property
     def over(self) -> bool:
@@ -131,7 +135,8 @@ class JobFigures(msgspec.Struct, frozen=True):
 
 class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=True):
     """The fields of an application that schedulers fill. `started_ms` is when its attempt entered
-    its queue, `began_ms` when its first container was launched; 0: that is still to come."""
+    its queue, `began_ms` when its first container was launched; 0: that is still to come.
+    `cause` is what a FAILED one failed by, if a limit ended it: TIMEOUT or OUT_OF_MEMORY."""
 
     id: Id
     name: str = ""
@@ -155,6 +160,7 @@ class ApplicationFields(msgspec.Struct, Generic[Id, Held], frozen=True, kw_only=
     to_preempt: int = 0
     preempted: int = 0
     diagnostics: str = ""
+    cause: str = ""
     missed: dict[int, int] | None = None  # opportunities passed over, by request priority
     job: JobFigures | None = None
 

@@ -23,6 +23,8 @@ from fairshare.client.answers import listed
 from fairshare.client.discovery import own_user
 
 STATES = ("PENDING", "RUNNING", "FINISHED", "FAILED", "KILLED", "REJECTED")
+CAUSES = ("TIMEOUT", "OUT_OF_MEMORY")
+"""What a limit is called that made an application FAILED; lists show it in place of the state."""
 ACTIVE = ("PENDING", "RUNNING")
 
 LEAST_FOR_IDS = 80
@@ -34,7 +36,7 @@ LEAST_FOR_IDS = 80
     "--state",
     "states",
     multiple=True,
-    type=click.Choice(STATES, case_sensitive=False),
+    type=click.Choice((*STATES, *CAUSES), case_sensitive=False),
     help="Only those in this state; repeatable. [default: PENDING and RUNNING]",
 )
 @click.option("--user", metavar="USER", help="Only those of this user.")
@@ -82,7 +84,9 @@ def command(
     console = open_output()
     applications = () if form == JSON else listed(answer, "applications", Application)
     if narrow:
-        applications = tuple(one for one in applications if state_of(one) in states)[:limit]
+        applications = tuple(one for one in applications if {state_of(one), one.cause} & {*states})[
+            :limit
+        ]
     if form != JSON and not applications:
         note_unknown_queue(client, queue)
     now_ms = client.cluster().now_ms if applications and form != CSV else 0
@@ -123,7 +127,7 @@ def columns(console: Output, now_ms: int) -> tuple[Shown[Application], ...]:
         Shown("User", of=lambda one: one.user),
         Shown("Queue", of=lambda one: short_queue(one.queue)),
         Shown("Name", of=lambda one: one.name),
-        Shown("State", whole=True, of=lambda one: state_text(state_of(one))),
+        Shown("State", whole=True, of=lambda one: state_text(one.cause or state_of(one))),
         Shown("Done", right=True, whole=True, of=lambda one: progress_text(one.progress)),
         Shown("Progress", extra=True, whole=True, of=lambda one: _progress(console, one.progress)),
         Shown("Used", whole=True, extra=True, of=lambda one: amounts_text(one.used)),

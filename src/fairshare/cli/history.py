@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from fairshare.api.accounting import REPORT_GROUPS, PastApplication, PastContainer, ReportRow
-from fairshare.cli.apps import STATES
+from fairshare.cli.apps import CAUSES, STATES
 from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue, task_text
 from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text, parse_moment_ms, parse_month_ms
@@ -26,7 +26,7 @@ from fairshare.client import Client
 
 Verb = Callable[..., None]
 
-ENDED = tuple(state for state in STATES if state not in ("PENDING", "RUNNING"))
+ENDED = (*(state for state in STATES if state not in ("PENDING", "RUNNING")), *CAUSES)
 
 
 def filter_options(verb: Verb) -> Verb:
@@ -111,7 +111,7 @@ APPLICATION_COLUMNS: tuple[Shown[PastApplication], ...] = (
     Shown("User", of=lambda one: one.user),
     Shown("Queue", of=lambda one: short_queue(one.queue)),
     Shown("Name", of=lambda one: one.name),
-    Shown("State", whole=True, of=lambda one: state_text(one.state)),
+    Shown("State", whole=True, of=lambda one: state_text(one.cause or one.state)),
     Shown("Exit", right=True, whole=True, of=lambda one: shown_code(one.exit_code)),
     Shown("Ended", whole=True, of=lambda one: moment_text(one.ended_ms)),
     Shown(

@@ -188,7 +188,7 @@ def application_facts(
         ("Queue", application.queue or NOTHING),
         ("Priority", str(application.priority)),
         *((("Tags", ", ".join(application.tags)),) if application.tags else ()),
-        ("State", state_text(state_of(application), waiting if held else "")),
+        ("State", state_text(application.cause or state_of(application), waiting if held else "")),
         *past_facts(application),
         *waited_facts(application),
         ("Time", elapsed_text(application, now_ms)),
@@ -225,18 +225,18 @@ def waited_facts(application: Application) -> list[tuple[str, Cell]]:
 
 
 def past_facts(application: Application) -> list[tuple[str, Cell]]:
-    """The command, and of an application that has ended when it was submitted, began and ended."""
+    """The command, and when an application was submitted, began and ended."""
     pairs: list[tuple[str, Cell]] = []
     if application.command:
         pairs.append(("Command", shortened(application.command)))
     if application.directory:
         pairs.append(("Directory", application.directory))
+    pairs += [
+        ("Submitted", moment_text(application.submitted_ms)),
+        ("Started", moment_text(application.began_ms or None) or NOTHING),
+    ]
     if application.over:
-        pairs += [
-            ("Submitted", moment_text(application.submitted_ms)),
-            ("Started", moment_text(application.began_ms or None) or NOTHING),
-            ("Ended", moment_text(application.finished_ms) or NOTHING),
-        ]
+        pairs.append(("Ended", moment_text(application.finished_ms) or NOTHING))
     return pairs
 
 
@@ -322,6 +322,7 @@ def granted_text(container: Container) -> str:
 ENDED_COLUMNS: tuple[Shown[Container], ...] = (
     Shown("Container", whole=True, of=lambda one: one.id),
     Shown("Task", of=task_text),
+    Shown("Outcome", whole=True, of=lambda one: one.outcome),
     Shown("Exit", right=True, whole=True, of=lambda one: shown_code(one.exit_code)),
     Shown("Node", of=lambda one: one.node),
     Shown("Resources", whole=True, extra=True, of=granted_text),

@@ -54,6 +54,8 @@ STATE_STYLES = {
     "FINISHED": "green",
     "SUCCEEDED": "green",
     "FAILED": "red",
+    "TIMEOUT": "red",
+    "OUT_OF_MEMORY": "red",
     "KILLED": "magenta",
     "REJECTED": "red",
 }

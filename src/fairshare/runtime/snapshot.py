@@ -29,6 +29,7 @@ from fairshare.core.model.ended import EndedApplication
 from fairshare.core.model.events import (
     ApplicationState,
     ContainerAllocated,
+    EndCause,
     ExitCode,
     Locality,
     MasterUnregistered,
@@ -110,6 +111,7 @@ add("ask-table", AskTable)
 add("node-added", NodeAdded)
 add("application-state", ApplicationState)
 add("container-allocated", ContainerAllocated)
+add("end-cause", EndCause)
 add("exit-code", ExitCode)
 add("locality", Locality)
 add("master-unregistered", MasterUnregistered)

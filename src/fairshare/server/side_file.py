@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
@@ -36,28 +36,32 @@ async def to_the_end(
 
 
 BUSY_S: Final = 10.0
+NO_CHANGES: Final[Mapping[int, str]] = {}
 
 
 class SideFileError(FairshareError):
     """The file cannot be opened."""
 
 
-def open_side_file(path: Path, form: int, tables: str) -> tuple[sqlite3.Connection, Path | None]:
+def open_side_file(
+    path: Path, form: int, tables: str, changes: Mapping[int, str] = NO_CHANGES
+) -> tuple[sqlite3.Connection, Path | None]:
     """A connection to a file of format `form`, made with `tables` if it is new; and the name of a
-    damaged one that was moved aside. Raises SideFileError."""
+    damaged one that was moved aside. `changes` makes a file of each later format of one of the
+    format before. Raises SideFileError."""
     try:
         try:
-            return _opened(path, form, tables), None
+            return _opened(path, form, tables, changes), None
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
                 raise
             aside = _move_aside(path)
-            return _opened(path, form, tables), aside
+            return _opened(path, form, tables, changes), aside
     except (sqlite3.Error, OSError) as error:
         raise SideFileError(f"cannot open {path}: {cause(error)}") from error
 
 
-def _opened(path: Path, form: int, tables: str) -> sqlite3.Connection:
+def _opened(path: Path, form: int, tables: str, changes: Mapping[int, str]) -> sqlite3.Connection:
     path.touch(mode=0o600)
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=BUSY_S
@@ -72,7 +76,9 @@ def _opened(path: Path, form: int, tables: str) -> sqlite3.Connection:
                 " wrote it, or move the file away"
             )
         if version < form:
-            connection.executescript(f"BEGIN;\n{tables}\nPRAGMA user_version = {form};\nCOMMIT;")
+            steps = [changes[one] for one in range(version + 1, form + 1)] if version else [tables]
+            script = "\n".join(steps)
+            connection.executescript(f"BEGIN;\n{script}\nPRAGMA user_version = {form};\nCOMMIT;")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except BaseException:
         connection.close()
@@ -106,10 +112,12 @@ class SideFile:
     """A file that is open for writing. Several threads may use it, one after the other: a
     connection that one thread closes while another one uses it ends the process."""
 
-    def __init__(self, path: Path, form: int, tables: str) -> None:
+    def __init__(
+        self, path: Path, form: int, tables: str, changes: Mapping[int, str] = NO_CHANGES
+    ) -> None:
         self.path = path
         self._using = threading.RLock()
-        self._connection, self.moved_aside = open_side_file(path, form, tables)
+        self._connection, self.moved_aside = open_side_file(path, form, tables, changes)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -141,6 +141,7 @@ class Views:
                     ),
                     exit_code=last.exit_code if last else None,
                     diagnostics=last.diagnostics if last else "",
+                    outcome=last.outcome if last else "",
                 )
 
     def containers(self, application: Application) -> Iterator[Container]:
@@ -172,6 +173,7 @@ class Views:
             finished_ms=record.finished_ms,
             master=record.master,
             gpus=record.gpus,
+            outcome=record.outcome,
         )
 
 

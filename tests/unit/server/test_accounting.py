@@ -209,3 +209,32 @@ def test_a_server_that_stops_while_the_file_is_opened_waits_for_it(tmp_path, mon
             connection.execute("BEGIN EXCLUSIVE")
 
     asyncio.run(stopped_meanwhile())
+
+
+def test_what_a_limit_ended_is_found_by_its_name_and_as_failed(ledger, tmp_path):
+    ledger.write(
+        [container(1, 1, 0, 1_000, exit_code=143, timed_out=True)],
+        [
+            (application(1, 1_000, state="FAILED", cause="TIMEOUT"), ()),
+            (application(2, 2_000, state="FAILED"), ()),
+        ],
+    )
+    for states, expected in ((("TIMEOUT",), 1), (("FAILED",), 2), (("OUT_OF_MEMORY",), 0)):
+        assert len(past_applications(tmp_path, Wanted(states=states), 10)) == expected
+    (past,) = past_containers(tmp_path, Wanted(), 10)
+    assert past.outcome == "timed out"
+    (row,) = report_rows(tmp_path, Wanted(), ["state"], [Period("all", 0, HOUR_MS)])
+    assert row.group == ("TIMEOUT",)
+
+
+def test_a_file_of_the_first_format_is_brought_up_to_date(tmp_path):
+    Ledger(tmp_path).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("ALTER TABLE applications DROP COLUMN cause")
+        connection.execute("ALTER TABLE containers DROP COLUMN timed_out")
+        connection.execute("PRAGMA user_version = 1")
+    ledger = Ledger(tmp_path)
+    ledger.write([container(1, 1, 0, 1_000)], [(application(1, 1_000, state="FAILED"), ())])
+    ledger.close()
+    ((found, _),) = past_applications(tmp_path, Wanted(), 10)
+    assert (found.cause, found.containers) == ("", 1)

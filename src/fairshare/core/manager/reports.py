@@ -80,6 +80,7 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
             state.running.get(container) or False,
             given.cannot_start,
             at_limit,
+            given.timed_out,
         )
     )
     if given.node_failed:

@@ -11,7 +11,12 @@ from typing import Any, ClassVar
 import msgspec
 
 from fairshare.core.model.asks import AskTable
-from fairshare.core.model.events import ApplicationState, ContainerAllocated, MasterUnregistered
+from fairshare.core.model.events import (
+    ApplicationState,
+    ContainerAllocated,
+    EndCause,
+    MasterUnregistered,
+)
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.nodes import Reservation
@@ -149,6 +154,7 @@ class Application:
     LATER_FIELDS: ClassVar[Mapping[str, object]] = {
         "recent_failures_ms": (),
         "first_launch_ms": None,
+        "last_failure": EndCause.NONE,
     }
     """Of snapshots that were made before these fields were added."""
 
@@ -164,6 +170,7 @@ class Application:
         "first_priority",
         "groups",
         "id",
+        "last_failure",
         "packed",
         "preempted",
         "priority",
@@ -200,6 +207,7 @@ class Application:
         self.expires_ms: int | None = None  # the end of its lifetime
         self.failed_attempts = 0
         self.recent_failures_ms: tuple[int, ...] = ()
+        self.last_failure = EndCause.NONE  # of a task, or of its master
         self.preempted = 0
         self.containers_allocated = 0
         self.tasks = TaskBoard()
@@ -288,6 +296,12 @@ class Application:
     def over(self) -> bool:
         """Whether the application has ended, in any final state."""
         return self.finished_ms is not None
+
+    @property
+    def cause(self) -> EndCause:
+        """What an application that has failed failed by, where a limit of its own ended it: that
+        of the container that failed last."""
+        return self.last_failure if self.state == ApplicationState.FAILED else EndCause.NONE
 
     @property
     def shown_state(self) -> ApplicationState:

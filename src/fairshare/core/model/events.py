@@ -35,6 +35,14 @@ class ApplicationState(enum.StrEnum):
     REJECTED = "REJECTED"
 
 
+class EndCause(enum.StrEnum):
+    """What a container failed by, where that is not a failure of its command."""
+
+    NONE = ""
+    TIMEOUT = "TIMEOUT"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY"
+
+
 class ExitCode(enum.IntEnum):
     """Hadoop's exit codes for containers that did not exit by themselves."""
 
@@ -74,17 +82,35 @@ class ContainerCompleted(ContainerEnd, Event, frozen=True):
     `reported`: the container holds its room until its node reports the end (`ContainerRunning`),
     and the node has done so. `cannot_start`: its command could not be started, and another attempt
     would fail as well. `at_limit`: it was ended at the limit of its time or memory, and its task
-    is not tried again.
+    is not tried again. `timed_out`: it was ended at its time limit.
     """
 
     reported: bool = False
     cannot_start: bool = False
     at_limit: bool = False
+    timed_out: bool = False
+
+    @property
+    def cause(self) -> EndCause:
+        """What it failed by."""
+        return cause_of(self.exit_code, self.timed_out)
 
     @property
     def final(self) -> bool:
         """Whether its task is not tried again, whatever it has failed before."""
         return self.cannot_start or self.at_limit
+
+
+def cause_of(exit_code: int | None, timed_out: bool) -> EndCause:
+    """What a container failed by.
+
+    >>> cause_of(143, True), cause_of(-104, False), cause_of(3, False)
+    (<EndCause.TIMEOUT: 'TIMEOUT'>, <EndCause.OUT_OF_MEMORY: 'OUT_OF_MEMORY'>, <EndCause.NONE: ''>)
+    """
+    if timed_out:
+        return EndCause.TIMEOUT
+    out_of_memory = exit_code == ExitCode.KILLED_EXCEEDING_MEMORY
+    return EndCause.OUT_OF_MEMORY if out_of_memory else EndCause.NONE
 
 
 class ApplicationSubmitted(Event, frozen=True):

@@ -62,7 +62,7 @@ from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
 from fairshare.core.model.nodes import Handlers, Node, Nodes, Reservation
 from fairshare.core.model.queues import ROOT, AttemptType, QueueType
 from fairshare.core.model.resources import Resource, ResourceTypes, add, subtract
-from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
+from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard, is_own_failure
 
 _PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
 
@@ -277,8 +277,13 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if attempt.launched:
             attempt.launched.pop(container, None)
         holds_room = self.running.pop(container, False) if self.running else False
-        if event.exit_code == _PREEMPTED:
-            application.preempted += 1
+        if event.exit_code:
+            if event.exit_code == _PREEMPTED:
+                application.preempted += 1
+            elif is_own_failure(event.exit_code) and (
+                container == attempt.master or container in application.tasks.assigned
+            ):
+                application.last_failure = event.cause
         if application.tasks.assigned:
             application.tasks.completed(container, event.exit_code, event.final)
         if self.gangs:

@@ -91,6 +91,7 @@ def application_view(
         to_preempt=len(attempt.to_preempt),
         preempted=application.preempted,
         diagnostics=fields.diagnostics,
+        cause=application.cause,
         missed=missed,
         job=fields.job,
     )

@@ -5,8 +5,9 @@ is rebuilt from the journal at a start, and decides nothing. The containers of a
 has ended are packed, in about 40 bytes each, and opened for each reader.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import cast
+from typing import ClassVar, Final, cast
 
 import msgspec
 
@@ -17,6 +18,7 @@ from fairshare.core.model.events import (
     ContainerCompleted,
     ContainerLaunched,
     ContainerRunning,
+    ExitCode,
     GangRestarted,
 )
 from fairshare.core.model.identifiers import (
@@ -48,6 +50,9 @@ class ContainerRecord:
     `group` and `task` are -1 for a container that runs no task of a group.
     """
 
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"timed_out": False}
+    """Of snapshots that were made before these fields were added."""
+
     __slots__ = (
         "allocated_ms",
         "container",
@@ -64,6 +69,7 @@ class ContainerRecord:
         "resource",
         "running_ms",
         "task",
+        "timed_out",
     )
 
     def __init__(self, event: ContainerAllocated) -> None:
@@ -82,6 +88,14 @@ class ContainerRecord:
         self.diagnostics = ""
         self.peak_memory_mb = 0
         self.cpu_ms = 0
+        self.timed_out = False
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in one or two words; empty while it has not."""
+        if self.finished_ms is None:
+            return ""
+        return "failed" if self.exit_code is None else outcome(self.exit_code, self.timed_out)
 
     @property
     def state(self) -> str:
@@ -89,6 +103,27 @@ class ContainerRecord:
         if self.finished_ms is not None:
             return "COMPLETE"
         return "ALLOCATED" if self.running_ms is None else "RUNNING"
+
+
+_OUTCOMES: Final = {
+    ExitCode.SUCCESS: "succeeded",
+    ExitCode.PREEMPTED: "preempted",
+    ExitCode.ABORTED: "stopped",
+    ExitCode.KILLED_EXCEEDING_MEMORY: "out of memory",
+}
+
+
+def outcome(exit_code: int, timed_out: bool = False) -> str:
+    """How a container ended, in one or two words.
+
+    >>> outcome(0), outcome(3), outcome(-102), outcome(-104), outcome(143, timed_out=True)
+    ('succeeded', 'failed', 'preempted', 'out of memory', 'timed out')
+    """
+    if timed_out:
+        return "timed out"
+    if exit_code in set(ExitCode):
+        return _OUTCOMES[ExitCode(exit_code)]
+    return "failed"
 
 
 class TaskRecord:
@@ -137,6 +172,7 @@ class _Packed(msgspec.Struct, array_like=True, frozen=True, gc=False):
     diagnostics: str
     peak_memory_mb: int
     cpu_ms: int
+    timed_out: bool = False
 
 
 _Tasks = list[tuple[int, int, int, int]]
@@ -176,6 +212,7 @@ def _packed(application: ApplicationId, history: ApplicationHistory) -> PackedHi
             one.diagnostics,
             one.peak_memory_mb,
             one.cpu_ms,
+            one.timed_out,
         )
         for one in history.containers.values()
     ]
@@ -215,6 +252,7 @@ def _unpacked(packed: PackedHistory) -> ApplicationHistory:
         record.diagnostics = one.diagnostics
         record.peak_memory_mb = one.peak_memory_mb
         record.cpu_ms = one.cpu_ms
+        record.timed_out = one.timed_out
         history.containers[record.container] = record
     for group, index, attempts, last in tasks:
         task = history.tasks[group, index] = TaskRecord(history.containers[first + last])
@@ -279,6 +317,7 @@ class ContainerHistory(Projection):
         known.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
         known.peak_memory_mb = event.peak_memory_mb
         known.cpu_ms = event.cpu_ms
+        known.timed_out = event.timed_out
         if event.exit_code:
             history.keep_task(known)
         self._finished[event.container] = None

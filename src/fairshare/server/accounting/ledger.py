@@ -22,7 +22,7 @@ from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
 from fairshare.server.side_file import SideFile, SideFileError, open_side_file_for_reading
 
 FILE: Final = "accounting.sqlite3"
-FORMAT: Final = 1
+FORMAT: Final = 2
 SPARE: Final = 10
 """If the file is too large, a tenth of its rows is deleted, the oldest."""
 
@@ -38,6 +38,7 @@ CREATE TABLE applications (
     peak_memory_mb INTEGER DEFAULT 0, cpu_ms INTEGER DEFAULT 0,
     measured_vcore_ms INTEGER DEFAULT 0, measured_memory_mb_ms INTEGER DEFAULT 0,
     used_memory_mb_ms INTEGER DEFAULT 0,
+    cause TEXT DEFAULT '',
     PRIMARY KEY (epoch_ms, application)
 ) WITHOUT ROWID;
 CREATE INDEX applications_by_end ON applications (ended_ms);
@@ -46,6 +47,7 @@ CREATE TABLE containers (
     queue TEXT, node TEXT, task_group TEXT, task_index INTEGER, master INTEGER,
     allocated_ms INTEGER, started_ms INTEGER, ended_ms INTEGER, exit_code INTEGER,
     memory_mb INTEGER, vcores INTEGER, gpus INTEGER, peak_memory_mb INTEGER, cpu_ms INTEGER,
+    timed_out INTEGER DEFAULT 0,
     PRIMARY KEY (epoch_ms, container)
 ) WITHOUT ROWID;
 CREATE INDEX containers_by_end ON containers (ended_ms);
@@ -54,6 +56,14 @@ CREATE TABLE tags (
     PRIMARY KEY (epoch_ms, application, tag)
 ) WITHOUT ROWID;
 """
+
+_CHANGES: Final = {
+    2: """
+ALTER TABLE applications ADD COLUMN cause TEXT DEFAULT '';
+ALTER TABLE containers ADD COLUMN timed_out INTEGER DEFAULT 0;
+"""
+}
+"""What makes a file of each format of one of the format before."""
 
 
 def failed(table: str = "containers") -> str:
@@ -111,7 +121,7 @@ class Ledger(SideFile):
         Raises LedgerError.
         """
         try:
-            super().__init__(directory / FILE, FORMAT, _TABLES)
+            super().__init__(directory / FILE, FORMAT, _TABLES, _CHANGES)
         except SideFileError as error:
             raise LedgerError(str(error)) from error
 

@@ -15,9 +15,9 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from fairshare.api.accounting import PastApplication, PastContainer, ReportRow, Use
-from fairshare.core.model.events import ExitCode
 from fairshare.core.model.identifiers import application_name, container_name
 from fairshare.errors import InputError
+from fairshare.runtime.projections.container_history import outcome
 from fairshare.server.accounting.ledger import FILE, failed, measured, open_for_reading
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -130,7 +130,7 @@ _COLUMNS: Final = {
     "queue": "c.queue",
     "tag": "coalesce(t.tag, '')",
     "name": "a.name",
-    "state": "a.state",
+    "state": "CASE a.cause WHEN '' THEN a.state ELSE a.cause END",
     "node": "c.node",
     "month": "p.label",
     "day": "p.label",
@@ -227,8 +227,9 @@ def _applications_where(wanted: Wanted, queue_of: str = "a") -> tuple[str, list[
         )
         values.append(wanted.tag)
     if wanted.states:
-        parts.append(f"a.state IN ({', '.join('?' * len(wanted.states))})")
-        values += wanted.states
+        marks = ", ".join("?" * len(wanted.states))
+        parts.append(f"(a.state IN ({marks}) OR a.cause IN ({marks}))")
+        values += (*wanted.states, *wanted.states)
     if wanted.application is not None:
         parts.append("a.epoch_ms = ? AND a.application = ?")
         values += wanted.application
@@ -302,29 +303,10 @@ def _container(row: sqlite3.Row) -> PastContainer:
         task=row["task_index"] if row["task_index"] >= 0 else None,
         master=bool(row["master"]),
         started_ms=row["started_ms"] or None,
-        outcome=outcome(row["exit_code"]),
+        outcome=outcome(row["exit_code"], bool(row["timed_out"])),
         cpu_seconds=row["cpu_ms"] / 1_000,
     )
 
 
 def _ratio(used: float, granted: float) -> float | None:
     return round(used / granted, 4) if granted else None
-
-
-_OUTCOMES: Final = {
-    ExitCode.SUCCESS: "succeeded",
-    ExitCode.PREEMPTED: "preempted",
-    ExitCode.ABORTED: "stopped",
-    ExitCode.KILLED_EXCEEDING_MEMORY: "out of memory",
-}
-
-
-def outcome(exit_code: int) -> str:
-    """An exit code in one or two words.
-
-    >>> outcome(0), outcome(3), outcome(-102), outcome(-104)
-    ('succeeded', 'failed', 'preempted', 'out of memory')
-    """
-    if exit_code in set(ExitCode):
-        return _OUTCOMES[ExitCode(exit_code)]
-    return "failed"

@@ -39,6 +39,7 @@ class ContainerRow(msgspec.Struct, frozen=True):
     gpus: int
     peak_memory_mb: int
     cpu_ms: int
+    timed_out: bool = False
 
 
 class ApplicationRow(msgspec.Struct, frozen=True):
@@ -59,6 +60,7 @@ class ApplicationRow(msgspec.Struct, frozen=True):
     directory: str
     diagnostics: str
     view_acl: str | None
+    cause: str = ""
 
 
 def container_row(
@@ -85,6 +87,7 @@ def container_row(
         gpus=granted.get(GPU, 0),
         peak_memory_mb=record.peak_memory_mb,
         cpu_ms=record.cpu_ms,
+        timed_out=record.timed_out,
     )
 
 
@@ -107,6 +110,7 @@ def application_row(epoch_ms: int, application: Application) -> ApplicationRow:
         directory=(command.directory or "") if command is not None else "",
         diagnostics=application.diagnostics[-MAX_TEXT:],
         view_acl=submission.details.view_acl,
+        cause=str(application.cause),
     )
 
 

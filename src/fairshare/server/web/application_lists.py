@@ -12,7 +12,7 @@ from starlette.responses import Response
 from fairshare.api import routes
 from fairshare.api.applications import ApplicationRow, ApplicationsPage
 from fairshare.api.pages import Choices
-from fairshare.core.model.events import ApplicationState
+from fairshare.core.model.events import ApplicationState, EndCause
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import InputError
 from fairshare.server.views import amounts_of
@@ -165,7 +165,7 @@ def _filter(parameters: Mapping[str, str]) -> Callable[[ApplicationRow], bool]:
     below, low = text_of(parameters, "below"), text_of(parameters, "search").casefold()
 
     def fits(row: ApplicationRow) -> bool:
-        if states is not None and row.state not in states:
+        if states is not None and row.state not in states and row.cause not in states:
             return False
         if tag is not None and tag not in row.tags:
             return False
@@ -210,15 +210,16 @@ def present(
     )
 
 
-def wanted_states(text: str | None) -> frozenset[ApplicationState] | None:
-    """The states named in `RUNNING,PENDING`; None for all. Raises InputError."""
+def wanted_states(text: str | None) -> frozenset[str] | None:
+    """The states named in `RUNNING,PENDING`, among them the causes of failures; None for all.
+    Raises InputError."""
     if text is None:
         return None
-    try:
-        return frozenset(ApplicationState(name) for name in text.upper().split(","))
-    except ValueError:
-        known = ", ".join(ApplicationState)
-        raise InputError("bad-request", f"state={text}: the states are {known}") from None
+    states = frozenset(text.upper().split(","))
+    known = (*ApplicationState, *filter(None, EndCause))
+    if not states <= {*known}:
+        raise InputError("bad-request", f"state={text}: the states are {', '.join(known)}")
+    return states
 
 
 async def list_choices(request: Request) -> Response:

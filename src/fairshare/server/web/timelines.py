@@ -19,7 +19,6 @@ from fairshare.api.timelines import (
 )
 from fairshare.core.model.identifiers import application_name, container_name
 from fairshare.runtime.projections.container_history import ContainerRecord
-from fairshare.server.accounting.queries import outcome
 from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import NUMBER, Parameter, get
 from fairshare.server.web.requests import read_application, read_parameters, server_of, whole_number
@@ -110,9 +109,7 @@ async def show_efficiency(request: Request) -> Response:
 
 def outcome_of(record: ContainerRecord) -> str:
     """The state of a container, or its outcome, in one or two words."""
-    if record.finished_ms is None:
-        return "starting" if record.running_ms is None else "running"
-    return "failed" if record.exit_code is None else outcome(record.exit_code)
+    return record.outcome or ("starting" if record.running_ms is None else "running")
 
 
 def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:

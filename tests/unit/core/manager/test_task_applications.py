@@ -341,6 +341,7 @@ def test_a_task_beyond_its_time_or_memory_is_tried_again_only_if_the_submission_
     words = cluster.state.applications[1].diagnostics
     assert end["diagnostics"] in words
     assert ("failed, with no further attempt: " in words) == (attempts == 1)
+    assert cluster.state.applications[1].cause == ("TIMEOUT" if timed_out else "OUT_OF_MEMORY")
 
 
 def test_other_tasks_of_an_array_go_on_when_one_has_run_out_of_time() -> None:
@@ -353,3 +354,22 @@ def test_other_tasks_of_an_array_go_on_when_one_has_run_out_of_time() -> None:
     assert cluster.settle() == []
     cluster.exit(second.container)
     assert cluster.state_of() == ApplicationState.FAILED
+    assert cluster.state.applications[1].cause == "TIMEOUT"
+
+
+def test_the_cause_is_that_of_the_container_that_failed_last_and_nothing_but_a_failure() -> None:
+    cluster = Cluster()
+    group = TaskGroup("t", 2, (1024, 1), keep_going=True)
+    for _ in range(2):
+        cluster.feed(SubmitApplication("ann", "default", tasks=(group,)))
+    cluster.settle()
+    cluster.settle()
+    (first, second), (third, _) = (
+        application.containers for application in cluster.state.applications.values()
+    )
+    for container in (first, third):
+        cluster.feed(ContainerExited(container, **OUT_OF_MEMORY))
+    cluster.feed(ContainerExited(second, 127, cannot_start=True))
+    cluster.feed(KillApplication(2))
+    causes = [application.cause for application in cluster.state.applications.values()]
+    assert (cluster.state_of(1), cluster.state_of(2), causes) == ("FAILED", "KILLED", ["", ""])

@@ -5,7 +5,7 @@ import { fill, h } from "../document.js";
 import { amounts, duration, instant, memory } from "../format.js";
 import { VirtualTable } from "../virtual-table.js";
 
-const MARKS = { running: "run", starting: "wait", succeeded: "done", preempted: "bad", failed: "bad", "out of memory": "bad" };
+const MARKS = { running: "run", starting: "wait", succeeded: "done", preempted: "bad", failed: "bad", "out of memory": "bad", "timed out": "bad" };
 
 export class ContainerList {
   constructor() {

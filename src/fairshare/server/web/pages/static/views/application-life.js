@@ -76,7 +76,7 @@ export function drawLife(life, hue, width) {
 
 function containerBar(one, x, y, to) {
   const [a, b] = [x(one.allocated_ms), x(one.finished_ms ?? to)];
-  const kind = one.outcome === "out of memory" ? "failed" : one.outcome === "starting" ? "running" : one.outcome === "ended" ? "stopped" : one.outcome;
+  const kind = ["out of memory", "timed out"].includes(one.outcome) ? "failed" : one.outcome === "starting" ? "running" : one.outcome === "ended" ? "stopped" : one.outcome;
   const what = one.task ?? (one.master ? "the driver" : "a container");
   return svg("g", { class: `span ${kind}` },
     svg("title", {}, `${what}${one.attempt > 1 ? `, attempt ${one.attempt}` : ""} on ${one.node}: ${one.outcome} ${spanWords({ since_ms: one.allocated_ms, until_ms: one.finished_ms }, to)}`),

@@ -6,9 +6,14 @@ import { amounts, count, duration } from "../format.js";
 
 export const OVER = new Set(["FINISHED", "FAILED", "KILLED", "REJECTED"]);
 
+const CAUSES = { TIMEOUT: "timed out", OUT_OF_MEMORY: "out of memory" };
+
+const ENDS = { TIMEOUT: "Ran out of time", OUT_OF_MEMORY: "Ran out of memory" };
+
 // [word, class of the mark]
 export function stateOf(one) {
   if (one.state === "FINISHED") return ["finished", "done"];
+  if (one.cause) return [CAUSES[one.cause], "bad"];
   if (OVER.has(one.state)) return [one.state.toLowerCase(), "bad"];
   if (one.containers) return ["runs", "run"];
   return [one.runnable ? "waits" : "held back", "wait"];
@@ -36,7 +41,7 @@ export function sentenceOf(one, reasons, now_ms) {
   const tasks = total ? ` ${count(succeeded)} of ${count(total)} tasks succeeded${failed ? `, ${count(failed)} failed` : ""}.` : "";
   if (one.state === "FINISHED") return [h("b", {}, "Finished"), ` after ${took}.${tasks}`];
   if (one.state === "REJECTED") return [h("b", {}, "Refused"), `: ${one.diagnostics || "the scheduler gave no reason."}`];
-  if (OVER.has(one.state)) return [h("b", {}, one.state === "KILLED" ? "Killed" : "Failed"), ` after ${took}.${tasks} `, firstLine(one.diagnostics)];
+  if (OVER.has(one.state)) return [h("b", {}, one.state === "KILLED" ? "Killed" : ENDS[one.cause] ?? "Failed"), ` after ${took}.${tasks} `, firstLine(one.diagnostics)];
   const first = reasons?.[0];
   const because = first ? [" ", first.sentence] : null;
   if (one.containers) {
