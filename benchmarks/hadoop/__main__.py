@@ -53,7 +53,7 @@ async def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     installation = Installation()
     if "yarn" in chosen.servers.split(","):
-        installation.fetch(spark=False)
+        installation.fetch()
     print(HEADER, flush=True)
     for count in [int(one) for one in chosen.nodes.split(",")]:
         for kind in chosen.servers.split(","):

@@ -8,18 +8,53 @@ import argparse
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.hadoop import configuration
-from tests.hadoop.clients import NEED_AGGREGATION, NEED_NODES, PROGRAMS, Clients
+from tests.hadoop.administrators import administer
+from tests.hadoop.clients import Clients, Result
 from tests.hadoop.cluster import Cluster
+from tests.hadoop.frameworks import flink, spark_client, spark_cluster, tez
 from tests.hadoop.installation import FOLDER, Installation, Missing
 
-CLUSTERS = {"fair": ("fair", 2), "capacity": ("capacity", 2), "own": ("capacity", 0)}
+CLUSTERS = {
+    "fair": ("fair", 2),
+    "capacity": ("capacity", 2),
+    "own-fair": ("fair", 0),
+    "own-capacity": ("capacity", 0),
+}
 """By name: the scheduler, and the number of NodeManagers; 0: containers run on our local engine."""
 
-AGGREGATING = ("fair", "own")
-"""The clusters whose nodes aggregate logs."""
+KEEPING_LOGS = ("capacity",)
+"""The clusters whose nodes keep the logs of containers, and do not aggregate them."""
+
+PROGRAMS: dict[str, Callable[[Clients], Result]] = {
+    "node-list": Clients.node_list,
+    "app-list": Clients.app_list,
+    "app-unknown": Clients.app_unknown,
+    "queue-status": Clients.queue_status,
+    "refresh-queues": Clients.refresh_queues,
+    "shell": Clients.shell,
+    "pi": Clients.pi,
+    "uber": Clients.uber,
+    "wordcount": Clients.wordcount,
+    "tez": tez,
+    "sleep": Clients.sleep,
+    "streaming": Clients.streaming,
+    "terasort": Clients.terasort,
+    "app-status": Clients.app_status,
+    "kill": Clients.kill,
+    "ours": Clients.ours,
+    "contract": Clients.contract,
+    "logs": Clients.logs,
+    "spark-client": spark_client,
+    "spark-cluster": spark_cluster,
+    "flink": flink,
+    "administer": administer,
+}
+"""All programs, in the order in which they run. A master of Tez goes on for a while when its client
+has ended: the next program is not to ask for the last application."""
 
 
 def main() -> int:
@@ -28,7 +63,9 @@ def main() -> int:
     options.add_argument("programs", nargs="*", metavar="PROGRAM", help=", ".join(PROGRAMS))
     options.add_argument("--clusters", default=",".join(CLUSTERS), help="of " + ", ".join(CLUSTERS))
     options.add_argument("--runs", type=Path, default=FOLDER / "runs", help="where logs are kept")
-    options.add_argument("--fetch", action="store_true", help="only fetch Hadoop, Spark and Tez")
+    options.add_argument(
+        "--fetch", action="store_true", help="only fetch Hadoop, Spark, Tez and Flink"
+    )
     chosen = options.parse_args()
     if unknown := set(chosen.programs) - set(PROGRAMS):
         options.error(f"unknown: {', '.join(sorted(unknown))}")
@@ -38,8 +75,7 @@ def main() -> int:
     programs = [name for name in PROGRAMS if not chosen.programs or name in chosen.programs]
     installation = Installation()
     try:
-        spark = any(name.startswith("spark") for name in programs)
-        installation.fetch(spark=spark, tez="tez" in programs)
+        installation.fetch({name.partition("-")[0] for name in programs})
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2
@@ -56,18 +92,16 @@ def run(name: str, programs: list[str], installation: Installation, runs: Path) 
     kind = f"{nodes} NodeManagers of Hadoop" if nodes else "our own NodeManager"
     print(f"\n{scheduler} scheduler, {kind} ({folder})", flush=True)
     failed = 0
-    more = configuration.aggregation(folder) if name in AGGREGATING else {}
+    more: dict[str, object] = {} if name in KEEPING_LOGS else configuration.aggregation(folder)
     if nodes:
         more |= configuration.departures(folder)
+    else:
+        more[configuration.STORE] = "memory"  # under the Fair Scheduler without effect
     cluster = Cluster(folder, installation, scheduler, nodes, more)
     try:
         with cluster:
             clients = Clients(cluster)
             for program in programs:
-                if name not in AGGREGATING and program in NEED_AGGREGATION:
-                    continue
-                if not nodes and program in NEED_NODES:
-                    continue
                 begin = time.monotonic()
                 result = PROGRAMS[program](clients)
                 seconds = time.monotonic() - begin

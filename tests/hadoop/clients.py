@@ -1,5 +1,5 @@
-"""The programs that run against a cluster, with the exit code and the output that each must
-have: the same as with the real ResourceManager.
+"""How programs run against a cluster, and those of YARN and MapReduce, with the exit code and the
+output that each must have: the same as with the real ResourceManager.
 """
 
 import os
@@ -8,16 +8,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
 from tests import engine_contract
-from tests.hadoop import configuration, our_work
+from tests.hadoop import our_work
 from tests.hadoop.cluster import OPENS, Cluster
 from tests.hadoop.configuration import JVM
-from tests.hadoop.departing import EXCLUDED, LOST, SHUTDOWN
 
 COMMANDS = "org.apache.hadoop.yarn.client.cli."
 EXAMPLES = "org.apache.hadoop.examples.ExampleDriver"
@@ -43,15 +42,17 @@ class Clients:
         self.output = cluster.run / "out"
         self.output.mkdir(exist_ok=True)
 
-    def start(self, name: str, arguments: list[str]) -> "subprocess.Popen[bytes]":
-        """Start a program in the background."""
+    def start(
+        self, name: str, arguments: list[str], variables: dict[str, str] | None = None
+    ) -> "subprocess.Popen[bytes]":
+        """Start a program in the background, with further variables in its environment."""
         with (self.output / f"{name}.txt").open("wb") as log:
             return subprocess.Popen(
                 ["nice", "-n", "10", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self.cluster.environment,
+                env={**self.cluster.environment, **(variables or {})},
                 cwd=self.run_folder,
                 start_new_session=True,
             )
@@ -72,9 +73,10 @@ class Clients:
         *patterns: str,
         limit_s: float = 60,
         exit_code: int = 0,
+        variables: dict[str, str] | None = None,
     ) -> Result:
         """Run a program; its output must match all patterns."""
-        result = self.finish(name, self.start(name, arguments), limit_s)
+        result = self.finish(name, self.start(name, arguments, variables), limit_s)
         problems = [f"no /{one}/" for one in patterns if not re.search(one, result.output)]
         if result.exit_code != exit_code:
             problems.insert(0, f"exit code {result.exit_code}, not {exit_code}")
@@ -229,6 +231,36 @@ class Clients:
             limit_s=300,
         )
 
+    def streaming(self) -> Result:
+        """MapReduce over lines, with a map and a reduce in Python."""
+        folder = self.run_folder / f"streaming-{time.time_ns()}"
+        source, target = folder / "in", folder / "out"
+        source.mkdir(parents=True)
+        for number in range(3):
+            (source / f"{number}.txt").write_text("node queue\nnode share\n" * (number + 1))
+        programs = {"map": MAPPER, "reduce": REDUCER}
+        for name, text in programs.items():
+            (folder / f"{name}.py").write_text(text)
+        result = self.run(
+            "streaming",
+            self.java(
+                "org.apache.hadoop.streaming.HadoopStreaming",
+                *("-D", "mapreduce.job.reduces=2"),
+                *("-files", ",".join(f"file://{folder}/{name}.py" for name in programs)),
+                *("-mapper", f"{sys.executable} map.py"),
+                *("-reducer", f"{sys.executable} reduce.py"),
+                *("-input", f"file://{source}", "-output", f"file://{target}"),
+            ),
+            "completed successfully",
+            limit_s=240,
+        )
+        parts = [part.read_text() for part in target.glob("part-*")]
+        counted = dict(line.split("\t") for part in parts for line in part.splitlines())
+        if counted == {"node": "12", "queue": "6", "share": "6"}:
+            return result
+        problem = f"the counts are wrong: {counted}"
+        return msgspec.structs.replace(result, problems=(*result.problems, problem))
+
     def terasort(self) -> Result:
         """Rows that are made, sorted by two reduces with encrypted files between, and checked."""
         folder = self.run_folder / f"terasort-{time.time_ns()}"
@@ -255,38 +287,13 @@ class Clients:
         problem = f"{rows} rows; teravalidate says {report!r}"
         return msgspec.structs.replace(result, problems=(problem,))
 
-    def tez(self) -> Result:
-        """Tez's ordered word count, in three vertices."""
-        folder = self.run_folder / f"tez-{time.time_ns()}"
-        source, target = folder / "in", folder / "out"
-        source.mkdir(parents=True)
-        for number in range(3):
-            (source / f"{number}.txt").write_text("node queue\nnode share\n" * (number + 1))
-        configuration.write_tez(self.cluster.conf, self.run_folder, self.cluster.installation.tez)
-        result = self.run(
-            "tez",
-            self.java(
-                "org.apache.tez.examples.ExampleDriver",
-                *("orderedwordcount", f"file://{source}", f"file://{target}", "2"),
-                more=(self.cluster.installation.tez,),
-            ),
-            "FinalState=SUCCEEDED",
-            limit_s=240,
-        )
-        lines = "".join(part.read_text() for part in sorted(target.glob("part-*"))).splitlines()
-        words = [tuple(line.split()) for line in lines]
-        if words[2:] == [("node", "12")] and set(words[:2]) == {("queue", "6"), ("share", "6")}:
-            return result
-        problem = f"the counts are wrong: {words}"
-        return msgspec.structs.replace(result, problems=(*result.problems, problem))
-
     def kill(self) -> Result:
         """A MapReduce job that sleeps, ended by `yarn application -kill`."""
         job = self.start("kill-job", self.java(SLEEP, "-m", "2", "-r", "0", "-mt", "120000"))
-        name = self._submitted("kill-job", job)
+        name = self.submitted("kill-job", job)
         if name is None:
             return Result(self.finish("kill-job", job, 1).exit_code, "", ("nothing was submitted",))
-        self._running(name)
+        self.running(name)
         result = self.run(
             "kill",
             self.java(COMMANDS + "ApplicationCLI", "application", "-kill", name),
@@ -330,22 +337,33 @@ class Clients:
         )
 
     def logs(self) -> Result:
-        """`yarn logs` of an application whose logs were aggregated, and its status."""
+        """`yarn logs` of an application that is over, and its status."""
         if self.cluster.nodes:
             name, word = self._echo()
         else:  # our own node aggregates the logs of Hadoop's clients
             result, name, word = self._shell("logs-shell")
             if result.problems:
                 return result
+        if not self.cluster.aggregates_logs:
+            options = ("-applicationId", name)
+            absent = f"Can not find the logs for the application: {name}"
+            words = self.java(COMMANDS + "LogsCLI", *options)
+            return self.run("logs", words, absent, exit_code=255)
         return self._aggregated("logs", name, "LogAggregationType: AGGREGATED", word)
+
+    def aggregated(self, application: str) -> None:
+        """Wait until the logs of an application are aggregated."""
+
+        def done() -> bool:
+            report = self.document(f"/ws/v1/cluster/apps/{application}")["app"]
+            return bool(report["logAggregationStatus"] == "SUCCEEDED")
+
+        self.cluster.wait(done, f"the logs of {application} are aggregated", 60)
 
     def _aggregated(self, run: str, application: str, *patterns: str) -> Result:
         """What `yarn logs` says of an application, once its logs are aggregated."""
 
-        def aggregated() -> bool:
-            return self._aggregation_of(application) == "SUCCEEDED"
-
-        self.cluster.wait(aggregated, f"the logs of {application} are aggregated", 60)
+        self.aggregated(application)
         options = ("-applicationId", application, "-log_files", "stdout")
         return self.run(run, self.java(COMMANDS + "LogsCLI", *options), *patterns)
 
@@ -354,119 +372,9 @@ class Clients:
         logs delete their own at some instant after its end."""
         if self.cluster.nodes and self.cluster.aggregates_logs:
             return self._aggregated(f"logs-of-{application}", application).output
-        return self._fairshare("logs", application)
+        return self.fairshare("logs", application)
 
-    def administer(self) -> Result:
-        """The commands of administrators on a cluster with a lost, a shut-down, a decommissioned
-        and a draining node."""
-        departing = subprocess.Popen(
-            [sys.executable, "-m", "tests.hadoop.departing", str(self.cluster.ports["tracker"])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        name = ""
-        try:
-            assert departing.stdout is not None
-            departing.stdout.readline()
-            size = ("--queue", "root.default", "--memory", "256m")
-            printed = self._fairshare("submit", *size, "--", "sleep", "300")
-            name = re.findall(r"application_\d+_\d+", printed)[0]
-            self._running(name)
-            url = f"{self.cluster.url}/api/v1/applications/{name}/containers"
-            containers = httpx.get(url, timeout=10, trust_env=False).json()["containers"]
-            node: str = containers[0]["node"]
-            (self.run_folder / configuration.EXCLUDED_FILE).write_text(f"{EXCLUDED}\n")
-            problems = self._administer(name, node)
-            self._fairshare("admin", "undrain", node)
-        finally:
-            if name:
-                self._fairshare("kill", name)
-            departing.communicate("")
-        return Result(0, "", tuple(problems))
-
-    def _administer(self, application: str, drained: str) -> list[str]:
-        """Run the commands; what is wrong with their answers."""
-
-        def lost() -> bool:
-            url = f"{self.cluster.url}/ws/v1/cluster/metrics"
-            answer = httpx.get(url, timeout=10, trust_env=False).json()
-            return bool(answer["clusterMetrics"]["lostNodes"] == 1)
-
-        node, manage = COMMANDS + "NodeCLI", COMMANDS + "RMAdminCLI"
-        results = {"refresh-nodes": self.run("refresh-nodes", self.java(manage, "-refreshNodes"))}
-        self.cluster.wait(lost, f"{LOST}:1 is lost", 120)
-        self._fairshare("admin", "decommission", drained)  # what refreshes nodes would undo
-        states = {
-            f"{LOST}:1": "LOST",
-            f"{SHUTDOWN}:1": "SHUTDOWN",
-            f"{EXCLUDED}:1": "DECOMMISSIONED",
-            drained: "DECOMMISSIONING",
-        }
-        rows = tuple(rf"{name}\s+{state}\b" for name, state in states.items())
-        commands: dict[str, tuple[list[str], tuple[str, ...]]] = {
-            "nodes-all": (self.java(node, "-list", "-all"), (*rows, r"\sRUNNING\b")),
-            "node-details": (
-                self.java(node, "-list", "-states", "LOST", "-showDetails"),
-                (rf"{LOST}:1\s+LOST",),
-            ),
-            "node-drained": (self.java(node, "-status", drained), ("DECOMMISSIONING",)),
-            "node-lost": (self.java(node, "-status", f"{LOST}:1"), ("Node-State : LOST",)),
-            "groups": (self.java(manage, "-getGroups", "root"), ("root :",)),
-            "refresh-groups": (self.java(manage, "-refreshUserToGroupsMappings"), ()),
-            "apps": (
-                self.java(COMMANDS + "ApplicationCLI", "application", "-list"),
-                (application,),
-            ),
-        }
-        if (self.cluster.conf / "capacity-scheduler.xml").exists():  # which has labels
-            added = self.java(manage, "-addToClusterNodeLabels", "spot(exclusive=false),gpu")
-            listed = self.java(COMMANDS + "ClusterCLI", "--list-node-labels")
-            shown = (r"<spot:exclusivity=false>", r"<gpu:exclusivity=true>")
-            commands |= {"labels-added": (added, ()), "labels": (listed, shown)}
-        results |= {
-            name: self.run(name, words, *patterns) for name, (words, patterns) in commands.items()
-        }
-        return [f"{name}: {words}" for name, one in results.items() for words in one.problems]
-
-    def spark_client(self) -> Result:
-        """Pi by Spark, whose driver is the client."""
-        return self._spark("client", "spark.driver.host=127.0.0.1", r"Pi is roughly 3\.1")
-
-    def spark_cluster(self) -> Result:
-        """Pi by Spark, whose driver is the master."""
-        local = "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1"
-        return self._spark("cluster", local, "final status: SUCCEEDED")
-
-    def _spark(self, mode: str, setting: str, pattern: str) -> Result:
-        script = self.run_folder / "spark_pi.py"
-        script.write_text(SPARK_PI)
-        python = self.cluster.installation.spark_python
-        settings = (
-            setting,
-            f"spark.yarn.jars=local:{self.cluster.installation.spark}/jars/*",
-            f"spark.yarn.stagingDir=file://{self.run_folder}/staging",
-            "spark.ui.enabled=false",
-            "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1",
-            "spark.yarn.am.memory=512m",
-            f"spark.pyspark.python={python}",
-            f"spark.yarn.appMasterEnv.PYSPARK_PYTHON={python}",
-            f"spark.executorEnv.PYSPARK_PYTHON={python}",
-        )
-        return self.run(
-            f"spark-{mode}",
-            [
-                *("bash", str(self.cluster.installation.spark / "bin/spark-submit")),
-                *("--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
-                *("--executor-memory", "512m", "--executor-cores", "1", "--driver-memory", "512m"),
-                *(part for one in settings for part in ("--conf", one)),
-                str(script),
-            ],
-            pattern,
-            limit_s=240,
-        )
-
-    def _submitted(self, name: str, process: "subprocess.Popen[bytes]") -> str | None:
+    def submitted(self, name: str, process: "subprocess.Popen[bytes]") -> str | None:
         """The application that a program in the background submits; None if it ends without."""
         end = time.monotonic() + 90
         while time.monotonic() < end:
@@ -480,29 +388,40 @@ class Clients:
         process.kill()
         return None
 
-    def _running(self, application: str) -> None:
+    def running(self, application: str) -> None:
+        """Wait until an application runs."""
+
         def runs() -> bool:
-            return '"RUNNING"' in self._fairshare("status", application, "--json")
+            return '"RUNNING"' in self.fairshare("status", application, "--json")
 
         self.cluster.wait(runs, f"{application} runs", 60)
+
+    def end_of(self, application: str, seconds: float) -> str:
+        """Wait until an application is over; its final status."""
+
+        def status() -> str:
+            found: str = self.document(f"/ws/v1/cluster/apps/{application}")["app"]["finalStatus"]
+            return found
+
+        self.cluster.wait(lambda: status() != "UNDEFINED", f"{application} ends", seconds)
+        return status()
 
     def _echo(self) -> tuple[str, str]:
         """An application of ours that printed a word and is over, and the word."""
         word = f"word{time.time_ns()}"
         size = ("--queue", "root.default", "--memory", "256m")
-        printed = self._fairshare("submit", *size, "--wait", "--", "echo", word)
+        printed = self.fairshare("submit", *size, "--wait", "--", "echo", word)
         names = re.findall(r"application_\d+_\d+", printed)
         if not names:
             raise RuntimeError(f"fairshare submit says: {printed!r}")
         return names[0], word
 
-    def _aggregation_of(self, application: str) -> str:
-        url = f"{self.cluster.url}/ws/v1/cluster/apps/{application}"
-        answer = httpx.get(url, timeout=10, trust_env=False).json()
-        found: str = answer["app"]["logAggregationStatus"]
-        return found
+    def document(self, path: str) -> Any:
+        """What the server's web port answers."""
+        return httpx.get(f"{self.cluster.url}{path}", timeout=10, trust_env=False).json()
 
-    def _fairshare(self, *arguments: str) -> str:
+    def fairshare(self, *arguments: str) -> str:
+        """What a command of ours prints."""
         command = [sys.executable, "-m", "fairshare", *arguments]
         environment = {**os.environ, "FAIRSHARE_URL": self.cluster.url}
         return subprocess.run(
@@ -510,50 +429,21 @@ class Clients:
         ).stdout
 
 
-SPARK_PI = """\
-from pyspark.sql import SparkSession
+MAPPER = """\
+import sys
 
-session = SparkSession.builder.appName("pi").getOrCreate()
-count = 200_000
-
-
-def inside(number):
-    x, y = (number * 0.6180339887) % 1, (number + 0.5) / count
-    return x * x + y * y <= 1
-
-
-hits = session.sparkContext.parallelize(range(count), 4).filter(inside).count()
-print("Pi is roughly", 4 * hits / count)
-session.stop()
+for line in sys.stdin:
+    for word in line.split():
+        print(word, 1, sep="\\t")
 """
+REDUCER = """\
+import sys
+from collections import Counter
 
-PROGRAMS: dict[str, Callable[[Clients], Result]] = {
-    "node-list": Clients.node_list,
-    "app-list": Clients.app_list,
-    "app-unknown": Clients.app_unknown,
-    "queue-status": Clients.queue_status,
-    "refresh-queues": Clients.refresh_queues,
-    "shell": Clients.shell,
-    "pi": Clients.pi,
-    "uber": Clients.uber,
-    "wordcount": Clients.wordcount,
-    "tez": Clients.tez,
-    "sleep": Clients.sleep,
-    "terasort": Clients.terasort,
-    "app-status": Clients.app_status,
-    "kill": Clients.kill,
-    "ours": Clients.ours,
-    "contract": Clients.contract,
-    "logs": Clients.logs,
-    "spark-client": Clients.spark_client,
-    "spark-cluster": Clients.spark_cluster,
-    "administer": Clients.administer,
-}
-"""All programs, in the order in which they run. A master of Tez goes on for a while when its client
-has ended: the next program is not to ask for the last application."""
-
-NEED_NODES = frozenset({"administer"})
-"""Programs that need Hadoop's own NodeManagers."""
-
-NEED_AGGREGATION = frozenset({"logs"})
-"""Programs that need NodeManagers that aggregate logs."""
+counts = Counter()
+for line in sys.stdin:
+    word, count = line.split("\\t")
+    counts[word] += int(count)
+for word, count in counts.items():
+    print(word, count, sep="\\t")
+"""

@@ -35,8 +35,10 @@ class Cluster:
     ) -> None:
         self.run = run
         self.installation = installation
+        self.scheduler = scheduler
         self.nodes = nodes
         self.aggregates_logs = (more or {}).get("yarn.log-aggregation-enable") == "true"
+        self.mutable = scheduler == "capacity" and configuration.STORE in (more or {})
         self.mark = secrets.token_hex(8)
         numbers = configuration.free_ports(len(configuration.SERVER_PORTS))
         self.ports = dict(zip(configuration.SERVER_PORTS, numbers, strict=True))

@@ -143,23 +143,8 @@ def departures(run: Path) -> dict[str, object]:
     }
 
 
-def write_tez(folder: Path, run: Path, jars: Path) -> None:
-    """Tez's own file in the directory that server and clients share."""
-    options = f"{JVM} --add-opens=java.base/java.lang=ALL-UNNAMED"
-    properties: dict[str, object] = {
-        "tez.ignore.lib.uris": "true",
-        "tez.use.cluster.hadoop-libs": "true",
-        "tez.cluster.additional.classpath.prefix": f"{jars}/*",
-        "tez.staging-dir": run / "tez-staging",
-        "tez.am.resource.memory.mb": 512,
-        "tez.am.launch.cmd-opts": f"-Xmx350m {options}",
-        "tez.task.resource.memory.mb": 384,
-        "tez.task.launch.cmd-opts": f"-Xmx250m {options}",
-        "tez.runtime.io.sort.mb": 32,
-        "tez.runtime.unordered.output.buffer.size-mb": 16,
-        "tez.runtime.optimize.local.fetch": "false",  # so that all comes by the shuffle
-    }
-    write(folder / "tez-site.xml", properties)
+STORE = "yarn.scheduler.configuration.store.class"
+"""The property with which the Capacity Scheduler's configuration can be changed by calls."""
 
 
 def write_pair(run: Path, ports: dict[str, dict[str, int]]) -> dict[str, Path]:

@@ -283,7 +283,7 @@ def main() -> int:
     options.add_argument("--runs", type=Path, default=FOLDER / "runs")
     chosen = options.parse_args()
     installation = Installation()
-    installation.fetch(spark=False)
+    installation.fetch()
     wrong = 0
     for kind in chosen.kinds or KINDS:
         folder = chosen.runs / f"faults-{kind}"

@@ -1,4 +1,4 @@
-"""What the programs need on this machine: Java, Hadoop's jars from Maven Central, Spark.
+"""What the programs need on this machine: Java, Hadoop's jars from Maven Central, Spark, Flink.
 
 Everything is kept in one folder, `build/hadoop`, and fetched once.
 """
@@ -7,13 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+from collections.abc import Collection
 from pathlib import Path
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
 FOLDER = PROJECT / "build/hadoop"
 SPARK = "pyspark==4.0.1"
-SHELL_JAR = "hadoop-yarn-applications-distributedshell-*.jar"
+FLINK = "apache-flink-libraries==1.20.1"
+FLINK_EXAMPLES = "org.apache.flink:flink-examples-streaming:1.20.0"
+"""Maven Central does not have them in the version of the rest."""
+QUIET = ("--quiet", "--disable-pip-version-check")
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 FOLDER_VARIABLE = "FAIRSHARE_HADOOP"
 """Another folder for the installation, to share one among checkouts."""
 
@@ -39,6 +45,16 @@ class Installation:
         return self.folder / "tez"
 
     @property
+    def flink(self) -> Path:
+        """The folder of Flink's jars, which it calls `lib`."""
+        return self.folder / "flink"
+
+    @property
+    def flink_examples(self) -> Path:
+        """The folder of the jar of its examples."""
+        return self.folder / "flink-examples"
+
+    @property
     def spark_python(self) -> Path:
         """The interpreter that has Spark."""
         return self.folder / "venv/bin/python"
@@ -53,8 +69,9 @@ class Installation:
         """Whether Hadoop's jars were fetched completely, and Java is there."""
         return shutil.which("java") is not None and (self.folder / "jars-complete").exists()
 
-    def fetch(self, *, spark: bool, tez: bool = False) -> None:
-        """Fetch what is missing; raises Missing, and CalledProcessError when a download fails."""
+    def fetch(self, more: Collection[str] = ()) -> None:
+        """Fetch what is missing of Hadoop, and of `more`: `spark`, `tez`, `flink`; raises Missing,
+        and CalledProcessError when a download fails."""
         for program, package in (("java", "openjdk-17-jre-headless"), ("mvn", "maven")):
             if shutil.which(program) is None:
                 raise Missing(
@@ -62,30 +79,54 @@ class Installation:
                 )
         self.folder.mkdir(parents=True, exist_ok=True)
         self._fetch_jars(HERE / "pom.xml", self.jars, "Hadoop's jars (90 MB)")
-        if tez:
+        if "tez" in more:
             self._fetch_jars(HERE / "tez.xml", self.tez, "Tez (90 MB)")
-        if not spark:
-            return
-        complete = self.folder / "spark-complete"
-        if not complete.exists() or complete.read_text() != SPARK:
-            _say("Fetching Spark (430 MB)")
+        if "flink" in more and self._begins("flink", FLINK, "Flink (230 MB)"):
+            self._fetch_flink()
+            self._ends("flink", FLINK)
+        if "spark" in more and self._begins("spark", SPARK, "Spark (430 MB)"):
             _run(sys.executable, "-m", "venv", "--clear", str(self.folder / "venv"))
-            quiet = ("--quiet", "--disable-pip-version-check")
-            _run(str(self.spark_python), "-m", "pip", "install", *quiet, SPARK)
-            complete.write_text(SPARK)
+            _run(str(self.spark_python), "-m", "pip", "install", *QUIET, SPARK)
+            self._ends("spark", SPARK)
+
+    def _begins(self, name: str, wanted: str, what: str) -> bool:
+        """Whether something is missing, or another version of it is there; says so."""
+        complete = self.folder / f"{name}-complete"
+        if complete.exists() and complete.read_text() == wanted:
+            return False
+        print(f"Fetching {what}", flush=True)
+        return True
+
+    def _ends(self, name: str, wanted: str) -> None:
+        (self.folder / f"{name}-complete").write_text(wanted)
+
+    def _fetch_flink(self) -> None:
+        """Flink's jars are in a package for Python, its examples on Maven Central."""
+        for folder in (self.flink, self.flink_examples):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        only = ("--no-deps", "--no-binary", ":all:", "--dest", str(self.flink))
+        _run(sys.executable, "-m", "pip", "download", *QUIET, *only, FLINK)
+        (package,) = self.flink.glob("*.tar.gz")
+        with tarfile.open(package) as archive:
+            for member in archive:
+                path = Path(member.name)
+                if path.parent.name == "lib" and path.suffix == ".jar":
+                    member.name = path.name
+                    archive.extract(member, self.flink, filter="data")
+        package.unlink()
+        target = f"-DoutputDirectory={self.flink_examples}"
+        _run("mvn", "-q", "-B", COPY, f"-Dartifact={FLINK_EXAMPLES}", target)
 
     def _fetch_jars(self, project: Path, target: Path, what: str) -> None:
         """Copy what a project of Maven depends on into a folder, unless it was done."""
         name = "jars" if target == self.jars else target.name
-        complete = self.folder / f"{name}-complete"
-        wanted = project.read_text()
-        if complete.exists() and complete.read_text() == wanted:
+        if not self._begins(name, project.read_text(), what):
             return
-        _say(f"Fetching {what}")
         shutil.rmtree(target, ignore_errors=True)
         copy = f"-DoutputDirectory={target}"
         _run("mvn", "-q", "-B", "-f", str(project), "dependency:copy-dependencies", copy)
-        complete.write_text(wanted)
+        self._ends(name, project.read_text())
 
     @property
     def java_home(self) -> str:
@@ -98,10 +139,6 @@ def _run(*arguments: str) -> None:
     subprocess.run(arguments, check=True, stdin=subprocess.DEVNULL)
 
 
-def _say(words: str) -> None:
-    print(words, flush=True)
-
-
 def unavailable() -> str:
     """Why no real cluster can be started here; empty: one can. With CI the jars are fetched."""
     installation = Installation()
@@ -110,7 +147,7 @@ def unavailable() -> str:
     if not os.environ.get("CI"):
         return "Hadoop is not installed here: make hadoop fetches it (Java 17 and Maven needed)"
     try:
-        installation.fetch(spark=False)
+        installation.fetch()
     except Missing as missing:
         return str(missing)
     except subprocess.CalledProcessError:

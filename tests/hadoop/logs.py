@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("Logs.java")
 def main() -> None:
     """Write a file for each case, and keep its digest."""
     installation = Installation()
-    installation.fetch(spark=False)
+    installation.fetch()
     user, found = getpass.getuser(), {}
     for name, case in CASES.items():
         with tempfile.TemporaryDirectory() as place:

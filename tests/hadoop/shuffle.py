@@ -36,7 +36,7 @@ class Recording(msgspec.Struct, frozen=True):
 def main() -> None:
     """Start the service, ask it, and write the answers."""
     installation = Installation()
-    installation.fetch(spark=False)
+    installation.fetch()
     user = getpass.getuser()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -60,7 +60,7 @@ def main() -> int:
     chosen = options.parse_args()
     installation = Installation()
     try:
-        installation.fetch(spark=False)
+        installation.fetch()
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2
