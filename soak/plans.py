@@ -1,8 +1,10 @@
 """`python -m soak.plans`: random lives of servers, whose histories a plan must reproduce.
 
-Each life is a few seconds of a real server: its writer, its clock, its journal, with containers
-that are timers. Applications of tasks and of drivers come; nodes are lost and join, are drained and
-undrained; applications are killed; the configuration is reloaded; queues are starved and preempt.
+Each life is a few seconds of a real server of the Fair or the Capacity Scheduler, in turn: its
+writer, its clock, its journal, with containers that are timers. Applications of tasks, of gangs
+and of drivers come; nodes are lost and join, are drained and undrained, have labels; applications
+are killed, many of them at once, and what is stopped keeps its room for a while; the configuration
+is reloaded; queues are starved and preempt.
 Then the unchanged configuration is planned on the journal: each grant must be made again, the same
 container on the same node, within 10 ms. What is random follows from the seed, but for the moments
 at which the server runs, and the turns that it leaves half done: the journal has both. The lives in
@@ -23,11 +25,15 @@ import msgspec
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.model.events import ContainerCompleted, ExitCode
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import (
+    AddLabels,
     ContainerExited,
+    ContainerStarted,
     DrainNode,
     Input,
     KillApplication,
+    LabelNodes,
     LaunchContainer,
     LoadConfiguration,
     MasterRegistered,
@@ -40,6 +46,14 @@ from fairshare.core.model.inputs import (
     UnregisterMaster,
 )
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
+from fairshare.core.schedulers.capacity.settings import (
+    ALL_LABELS,
+    CapacitySettings,
+    LabelCapacity,
+    MonitorSettings,
+    Percentage,
+)
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import InputError
@@ -53,15 +67,35 @@ BEAT_MS = 100
 CALM_MS = 25
 """A server that is kept waiting for longer decides in another order than one on a machine that is
 never busy."""
-ACTS = 32
-"""What is done to a server in its life, at random and within two or three seconds."""
+ACTS = {
+    "tasks": 10,
+    "gang": 2,
+    "driver": 3,
+    "kill": 2,
+    "kill many": 1,
+    "drain": 1,
+    "undrain": 2,
+    "lose": 1,
+    "join": 3,
+    "reload": 1,
+    "label": 1,
+}
+"""What is done to a server, and how often compared with the rest."""
+LENGTH = 32
+"""So much is done to it in its life, within two or three seconds."""
+STOP_S = 0.03
+"""What was stopped ends at the next multiple of this time, together with the rest of it."""
+SCHEDULERS = ("fair", "capacity")
 QUEUES = ("root.a", "root.b", "root.c")
+LABEL = "gpu"
 NODES = ("n1", "n2", "n3")
 NODE = {"memory-mb": 8192, "vcores": 8}
 
 
-def settings_with(weights: tuple[float, ...]) -> FairSettings:
+def settings_with(scheduler: str, weights: tuple[float, ...]) -> FairSettings | CapacitySettings:
     """Queues with these weights, which preempt after a tenth of a second."""
+    if scheduler == "capacity":
+        return _capacity_settings(weights)
     queues = {
         name: QueueSettings(
             name, weight=weight, fair_share_timeout_ms=100, fair_share_threshold=1.0
@@ -74,6 +108,36 @@ def settings_with(weights: tuple[float, ...]) -> FairSettings:
         preemption_utilization_threshold=0.5,
         wait_before_kill_ms=100,
     )
+
+
+def _capacity_settings(weights: tuple[float, ...]) -> CapacitySettings:
+    everything = {LABEL: LabelCapacity(Percentage(100.0), Percentage(100.0))}
+    queues = {
+        "root": CapacityQueue(
+            children=tuple(name.removeprefix("root.") for name in QUEUES),
+            capacity=Percentage(100.0),
+            label_capacities=everything,
+        )
+    }
+    for name, weight in zip(QUEUES, weights, strict=True):
+        first = name == QUEUES[0]
+        queues[name] = CapacityQueue(
+            capacity=Percentage(100.0 * weight / sum(weights)),
+            maximum_capacity=Percentage(100.0),
+            user_limit_factor=10.0,
+            maximum_master_share=1.0,
+            accessible_labels=(ALL_LABELS,) if first else (),
+            label_capacities=everything if first else {},
+        )
+    monitor = MonitorSettings(
+        enabled=True,
+        monitor_on=True,
+        interval_ms=100,
+        wait_before_kill_ms=100,
+        total_per_round=1.0,
+        natural_termination_factor=1.0,
+    )
+    return CapacitySettings(queues=queues, labels_enabled=True, monitor=monitor)
 
 
 class Verdict(msgspec.Struct):
@@ -99,23 +163,31 @@ class TimedEngine(ManualEngine):
     """Containers that end by timers of the event loop."""
 
     def __init__(self, path: Path, chance: random.Random) -> None:
-        super().__init__(path, *(NodeOffer(one, "/default-rack", NODE, {}) for one in NODES))
+        offers = (NodeOffer(one, "/default-rack", NODE, {}) for one in NODES)
+        super().__init__(path, *offers, starts=False)
         self._chance = chance
 
     def launch(self, order: LaunchOrder) -> None:
         super().launch(order)
+        self.report(ContainerStarted(order.container, holds_room=True))
         if order.command.arguments == ("drive",):
             return
         code = 1 if self._chance.random() < 0.05 else 0
         run_s = self._chance.uniform(0.05, 0.8)
         asyncio.get_running_loop().call_later(run_s, self.end, order.container, code)
 
+    def stop(self, container: ContainerId) -> None:
+        loop = asyncio.get_running_loop()
+        at_s = (loop.time() // STOP_S + 1) * STOP_S
+        loop.call_at(at_s, self.end, container, 143, "stopped")
+
 
 class Life:
     """One server, and what happens to it."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, scheduler: str) -> None:
         self.folder = folder
+        self._scheduler = scheduler
         self._chance = random.Random(seed)
         self._engine = TimedEngine(folder / "containers", random.Random(seed + 1))
         self._weights = (1.0, 2.0, 1.0)
@@ -124,10 +196,10 @@ class Life:
 
     async def run(self) -> None:
         """Live, and end."""
-        settings = settings_with(self._weights)
+        settings = settings_with(self._scheduler, self._weights)
         server = LiveServer(
             LiveSettings(
-                scheduler="fair",
+                scheduler=self._scheduler,
                 types=settings.types,
                 scheduler_settings=msgspec.json.encode(settings),
                 heartbeat_interval_ms=BEAT_MS,
@@ -139,7 +211,9 @@ class Life:
         await server.start("http://127.0.0.1:1")
         try:
             self._tasks.add(asyncio.create_task(self._measure()))
-            for _ in range(ACTS):
+            if self._scheduler == "capacity":
+                await self._ask(server, AddLabels({LABEL: False}))
+            for _ in range(LENGTH):
                 await self._act(server)
                 await asyncio.sleep(self._chance.uniform(0.005, 0.15))
             for task in self._tasks:
@@ -159,18 +233,25 @@ class Life:
             self.lag_ms = max(self.lag_ms, 1000 * (loop.time() - before_s) - 2)
 
     async def _act(self, server: LiveServer) -> None:
-        kinds = ("tasks", "driver", "kill", "drain", "undrain", "lose", "join", "reload")
-        (kind,) = self._chance.choices(kinds, (10, 3, 2, 1, 2, 1, 3, 1))
+        (kind,) = self._chance.choices(tuple(ACTS), tuple(ACTS.values()))
         applications = [one.id for one in server.service.state.applications.values()]
         match kind:
             case "tasks":
                 await self._ask(server, self._submission())
+            case "gang":
+                await self._ask(server, self._submission(gang=True))
             case "driver":
                 task = asyncio.create_task(self._drive(server))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
             case "kill" if applications:
                 await self._ask(server, KillApplication(self._chance.choice(applications)))
+            case "kill many":
+                some = self._chance.sample(applications, len(applications) // 2)
+                await asyncio.gather(*(self._ask(server, KillApplication(one)) for one in some))
+            case "label" if self._scheduler == "capacity":
+                label = self._chance.choice((LABEL, ""))
+                await self._ask(server, LabelNodes({self._chance.choice(NODES): label}))
             case "drain":
                 await self._ask(server, DrainNode(self._chance.choice(NODES[1:])))
             case "undrain":
@@ -181,7 +262,7 @@ class Life:
                 await self._ask(server, NodeJoined("n3", tuple(NODE.values())))
             case "reload":
                 self._weights = tuple(self._chance.choice((0.5, 1.0, 4.0)) for _ in QUEUES)
-                encoded = msgspec.json.encode(settings_with(self._weights))
+                encoded = msgspec.json.encode(settings_with(self._scheduler, self._weights))
                 epoch_ms = server.service.state.epoch_ms
                 await self._ask(server, LoadConfiguration(encoded, epoch_ms))
 
@@ -190,14 +271,16 @@ class Life:
         with contextlib.suppress(InputError):  # refused, as an unknown node or an ended application
             await server.service.ask(given)
 
-    def _submission(self) -> SubmitApplication:
+    def _submission(self, *, gang: bool = False) -> SubmitApplication:
         chance = self._chance
         group = TaskGroup(
             "t",
-            chance.randint(1, 30),
+            chance.randint(1, 6 if gang else 30),
             (1024 * chance.randint(1, 3), 1),
             Command(("true",)),
             hosts=chance.choice(((), (), NODES[:1], NODES[1:])),
+            gang=gang,
+            gang_timeout_ms=500,
         )
         return SubmitApplication(
             chance.choice(("ann", "bob")), chance.choice(QUEUES), tasks=(group,)
@@ -250,16 +333,17 @@ def judge(state: Path) -> tuple[Proof, Counter[str]]:
     return proof_of(world, found), kinds
 
 
-def live(seed: int, keep: Path | None = None) -> Verdict:
+def live(seed: int, scheduler: str, keep: Path | None = None) -> Verdict:
     """One life, and the verdict. The state directory of a life that is not whole is kept below
     `keep`."""
     with tempfile.TemporaryDirectory(prefix="fairshare-plans-") as folder:
-        life = Life(Path(folder), seed)
+        life = Life(Path(folder), seed, scheduler)
         asyncio.run(life.run())
         proof, kinds = judge(life.folder / "state")
         verdict = Verdict(proof, kinds, life.lag_ms)
         if keep is not None and not verdict.whole:
-            shutil.copytree(life.folder / "state", keep / f"{seed}", dirs_exist_ok=True)
+            name = f"{scheduler}-{seed}"
+            shutil.copytree(life.folder / "state", keep / name, dirs_exist_ok=True)
         return verdict
 
 
@@ -268,17 +352,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m soak.plans", description=__doc__)
     parser.add_argument("--lives", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scheduler", choices=SCHEDULERS, help="all lives under this one")
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the state directories of lives not whole"
     )
     given = parser.parse_args()
     verdicts = []
     for seed in range(given.seed, given.seed + given.lives):
-        one = live(seed, given.keep)
+        scheduler = given.scheduler or SCHEDULERS[seed % len(SCHEDULERS)]
+        one = live(seed, scheduler, given.keep)
         verdicts.append(one)
         print(
-            f"seed {seed}: {one.proof.reproduced} of {one.proof.grants} grants, at most"
-            f" {one.proof.largest_ms} ms apart; the machine was late by {one.lag_ms:.0f} ms",
+            f"seed {seed}, {scheduler}: {one.proof.reproduced} of {one.proof.grants} grants,"
+            f" at most {one.proof.largest_ms} ms apart;"
+            f" the machine was late by {one.lag_ms:.0f} ms",
             flush=True,
         )
     for title, some in (

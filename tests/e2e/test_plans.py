@@ -8,10 +8,11 @@ LIVES = 5
 machine kept waiting for hundreds of milliseconds is not reproduced, and is lived again."""
 
 
+@pytest.mark.parametrize("scheduler", ["fair", "capacity"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_plan_makes_every_grant_of_a_random_life_again(seed):
+def test_a_plan_makes_every_grant_of_a_random_life_again(seed, scheduler):
     for _ in range(LIVES):
-        verdict = live(seed)
+        verdict = live(seed, scheduler)
         if verdict.whole or verdict.calm:
             break
     assert verdict.proof.grants > 20

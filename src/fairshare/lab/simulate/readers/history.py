@@ -315,6 +315,7 @@ class _Reader:
                 return
             if seen.decided_ms is not None:
                 seen.reported_ms = record.now_ms
+                self._ends[given.container] = (record.sequence, self._turn)
             elif seen.exited is None:
                 seen.exited, seen.ended_ms = given, record.now_ms
                 self._ends[given.container] = (record.sequence, self._turn)
