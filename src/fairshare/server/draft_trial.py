@@ -31,6 +31,8 @@ MOST_MOVED: Final = 20
 """Of the applications that end later, and of those that end earlier."""
 
 LOWER_PRIORITY: Final = 10
+REFUSES: Final = 1
+"""The exit code of a plan whose settings refuse work that was taken."""
 
 
 class QueueProblem(msgspec.Struct, frozen=True):
@@ -123,7 +125,7 @@ class DraftTrial:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-        if process.returncode != 0:
+        if process.returncode not in (0, REFUSES) or not output:
             raise InputError("cannot-try", _reason(said))
         plan: dict[str, Any] = msgspec.json.decode(output)
         moved = plan["moved"]

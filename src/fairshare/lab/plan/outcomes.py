@@ -9,7 +9,7 @@ uses beyond that at a time does not make up for what it lacks at another.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from statistics import mean
 from typing import Any
 
@@ -34,6 +34,7 @@ from fairshare.lab.simulate.usage import Interval
 from fairshare.lab.simulate.world import Grant
 
 _ENTITLED = KINDS.index("entitled")
+REJECTED = "REJECTED"
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -165,6 +166,12 @@ class Outcome(msgspec.Struct):
     preempted: int = 0
     used: int = 0
     lost: int = 0
+    reason: str = ""  # why it was refused
+
+    @property
+    def refused(self) -> bool:
+        """Whether no queue took it."""
+        return self.state == REJECTED
 
     @property
     def wait_ms(self) -> int | None:
@@ -193,9 +200,11 @@ class Outcome(msgspec.Struct):
 
 
 class Sums(msgspec.Struct, frozen=True):
-    """Sums over applications; times in milliseconds, None without any. `share` is the part of all
-    used memory; `share_of_entitlement` the part that a queue received of what it was entitled to
-    (`received`), None for users, because they have no fair share."""
+    """Sums over applications. All of them are counted; what else is summed is of those that neither
+    run refused, so that two runs compare the same applications. Times are in milliseconds, None
+    without any. `share` is the part of all used memory; `share_of_entitlement` the part that a
+    queue received of what it was entitled to (`received`), None for users, because they have no
+    fair share."""
 
     applications: int
     refused: int
@@ -285,13 +294,12 @@ class Outcomes:
         elif kind in (ApplicationSubmitted, ApplicationRejected):
             submission = event.submission
             queue = getattr(event, "queue", submission.queue)
-            state = "REJECTED" if kind is ApplicationRejected else ""
+            state, reason = (REJECTED, event.reason) if kind is ApplicationRejected else ("", "")
             number = event.application
             earlier = self._earlier.get(number)
             times = (now_ms, None) if earlier is None else (earlier.submitted_ms, earlier.first_ms)
-            self.applications[number] = Outcome(
-                number, submission.name, submission.user, queue, times[0], state, first_ms=times[1]
-            )
+            known = (number, submission.name, submission.user, queue, times[0], state, times[1])
+            self.applications[number] = Outcome(*known, reason=reason)
         elif kind is ApplicationMoved:
             if event.application in self.applications:
                 self.applications[event.application].queue = event.queue
@@ -299,24 +307,30 @@ class Outcomes:
             outcome = self.applications[event.application]
             outcome.state, outcome.ended_ms = event.state.value, now_ms
 
-    def by(self, key: Callable[[Outcome], str]) -> dict[str, Sums]:
-        """The sums of all applications with the same key."""
+    def by(
+        self, key: Callable[[Outcome], str], refused: Container[ApplicationId] = frozenset()
+    ) -> dict[str, Sums]:
+        """The sums of all applications with the same key; `refused` are those that a run refused,
+        this one or the one that it is compared with."""
         groups: dict[str, list[Outcome]] = defaultdict(list)
-        for one in self.applications.values():
-            groups[key(one)].append(one)
-        whole = sum(one.used for one in self.applications.values())
-        return {name: sums(group, whole) for name, group in sorted(groups.items())}
+        for outcome in self.applications.values():
+            groups[key(outcome)].append(outcome)
+        whole = sum(one.used for one in self.applications.values() if one.number not in refused)
+        return {name: sums(group, whole, refused) for name, group in sorted(groups.items())}
 
 
-def sums(given: Iterable[Outcome], whole: int) -> Sums:
-    """The sums of some applications, of which all together used `whole` MB·ms."""
-    outcomes = list(given)
+def sums(
+    applications: Iterable[Outcome], whole: int, refused: Container[ApplicationId] = frozenset()
+) -> Sums:
+    """The sums of some applications; all that are not refused used `whole` MB·ms together."""
+    everything = list(applications)
+    outcomes = [one for one in everything if one.number not in refused]
     waits = sorted(one.wait_ms for one in outcomes if one.wait_ms is not None)
     turnarounds = [one.turnaround_ms for one in outcomes if one.turnaround_ms is not None]
     slowdowns = [one.slowdown for one in outcomes if one.slowdown is not None]
     return Sums(
-        applications=len(outcomes),
-        refused=sum(one.state == "REJECTED" for one in outcomes),
+        applications=len(everything),
+        refused=sum(one.refused for one in everything),
         unfinished=sum(not one.state for one in outcomes),
         containers=sum(one.containers for one in outcomes),
         preempted=sum(one.preempted for one in outcomes),

@@ -6,7 +6,7 @@ then with the new ones.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -86,6 +86,15 @@ class Moved(msgspec.Struct, frozen=True):
         return self.after_ms - self.before_ms
 
 
+class Refused(msgspec.Struct, frozen=True):
+    """How many applications of a queue the new settings refuse for one reason, of those that the
+    old ones took."""
+
+    queue: str
+    reason: str
+    applications: int
+
+
 class Proposal(msgspec.Struct, frozen=True):
     """Settings to try, of a scheduler whose resource types are those of the history. Queues that
     have other names there are in `names`, by their names in the history."""
@@ -97,9 +106,10 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The whole answer. The history is from `begin_ms` to `end_ms`. `moved` are the applications,
-    the largest loss first; `begun` counts the containers that ran when the history begins, and
-    `left_out` the applications of masters that lived then, which another scheduler cannot take up.
+    """The whole answer. The history is from `begin_ms` to `end_ms`. `refused` is what only the new
+    settings refuse, most first. `moved` are the applications, the largest loss first; `begun`
+    counts the containers that ran when the history begins, and `left_out` the applications of
+    masters that lived then, which another scheduler cannot take up.
     `competed` says of each run what waited for room. `recorded_heartbeat_interval_ms` is None if
     the history does not say it: then it is simulated with that of the configuration."""
 
@@ -117,6 +127,7 @@ class Plan(msgspec.Struct, frozen=True):
     begun: int
     left_out: int
     competed: tuple[Competed, Competed]
+    refused: tuple[Refused, ...]
     whole: Difference
     queues: tuple[Difference, ...]
     users: tuple[Difference, ...]
@@ -145,22 +156,35 @@ def plan(
     if world.origin is not None and configuration.scheduler != world.scheduler:
         asked, left_out = restated(world, settings)
     asked = _renamed(asked, names) if names else asked
-    simulation = _Simulation(
-        asked,
-        configuration.scheduler,
-        None if _unchanged(world, configuration.scheduler, trees[1]) else settings,
-        beat_ms,
-        unused_expiry_ms,
-        paced=world.pace is not None,
-        watch=watch,
-        subject="the new settings",
-    )
-    if world.origin is not None and asked.origin is None:
-        simulation.outcomes.restate(world.origin.manager().state)
-    after = simulation.run()
+    unchanged = _unchanged(world, configuration.scheduler, trees[1])
+    if unchanged and beat_ms == (known_ms or beat_ms):
+        after = before  # another run could only be less like the history than the best of several
+    else:
+        simulation = _Simulation(
+            asked,
+            configuration.scheduler,
+            None if unchanged else settings,
+            beat_ms,
+            unused_expiry_ms,
+            paced=world.pace is not None,
+            watch=watch,
+            subject="the new settings",
+        )
+        if world.origin is not None and asked.origin is None:
+            simulation.outcomes.restate(world.origin.manager().state)
+        after = simulation.run()
     proof = proof_of(world, before)
     for number in left_out:
         before.applications.pop(number, None)
+    refused = {
+        number: outcome
+        for run in (before, after)
+        for number, outcome in run.applications.items()
+        if outcome.refused
+    }
+    newly = [one for number, one in refused.items() if _was_taken(before, number)]
+    for outcome in newly:  # its queue is that which took it, and not the name that was submitted
+        outcome.queue = before.applications[outcome.number].queue
     return Plan(
         proof=proof,
         scheduler_before=world.scheduler,
@@ -177,11 +201,22 @@ def plan(
         left_out=len(left_out),
         competed=(before.competed, after.competed),
         recorded_heartbeat_interval_ms=known_ms,
-        whole=Difference(ALL, _whole(before), _whole(after)),
-        queues=_differences(_queues(before), _queues(after)),
-        users=_differences(before.by(lambda one: one.user), after.by(lambda one: one.user)),
+        refused=tuple(
+            Refused(*kind, count)
+            for kind, count in Counter((one.queue, one.reason) for one in newly).most_common()
+        ),
+        whole=Difference(ALL, _whole(before, refused), _whole(after, refused)),
+        queues=_differences(_queues(before, refused), _queues(after, refused)),
+        users=_differences(
+            before.by(lambda one: one.user, refused), after.by(lambda one: one.user, refused)
+        ),
         moved=tuple(_moved(before, after)),
     )
+
+
+def _was_taken(before: Outcomes, number: ApplicationId) -> bool:
+    outcome = before.applications.get(number)
+    return outcome is not None and not outcome.refused
 
 
 def _recorded(world: World) -> bytes:
@@ -387,18 +422,17 @@ def _with_names(entry: Entry, names: Mapping[str, str]) -> Entry:
     return msgspec.structs.replace(entry, input=msgspec.structs.replace(recorded, queue=queue))
 
 
-def _whole(run: Outcomes) -> Sums:
-    given = run.applications.values()
-    found = sums(given, sum(one.used for one in given))
+def _whole(run: Outcomes, refused: Container[ApplicationId]) -> Sums:
+    found = run.by(lambda _: ALL, refused).get(ALL) or sums((), 0, refused)
     return msgspec.structs.replace(found, share_of_entitlement=run.received.whole)
 
 
-def _queues(run: Outcomes) -> dict[str, Sums]:
+def _queues(run: Outcomes, refused: Container[ApplicationId]) -> dict[str, Sums]:
     """The sums by queue, with the part of its entitlement that each received."""
     parts = run.received.queues
     return {
         name: msgspec.structs.replace(found, share_of_entitlement=parts.get(name))
-        for name, found in run.by(lambda one: one.queue).items()
+        for name, found in run.by(lambda one: one.queue, refused).items()
     }
 
 

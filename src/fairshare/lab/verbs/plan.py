@@ -128,7 +128,8 @@ COLUMNS = (
     Column("Lost", right=True, extra=True),
     Column("Share", right=True),
 )
-OF_ENTITLEMENT = Column("Of entitlement", right=True)
+REFUSED = Column("Refused", right=True)
+OF_ENTITLEMENT = Column("Entitlement met", right=True)
 """Of queues: users have no fair share."""
 
 
@@ -205,6 +206,9 @@ def command(
     they request and launch at their own pace.
 
     The history of a trace is its simulation under --present.
+
+    The exit code is 1 if a condition of --fail-if holds, or if the new settings refuse an
+    application that was taken.
     """
     try:
         with Watch(at_once=True) as watch:
@@ -236,7 +240,7 @@ def command(
         show(open_console(), outcome, lint(conf), last_ms, traced)
     for one in failed:
         click.echo(f"this holds: {one.text}", err=True)
-    if failed:
+    if failed or outcome.refused:
         raise SystemExit(1)
 
 
@@ -288,6 +292,8 @@ def show(
             style=style,
         )
     )
+    if found.refused:
+        console.print(Styled(_refusals(found), style="bold red"))
     pairs: list[tuple[str, Cell]] = [
         (
             "History",
@@ -329,8 +335,8 @@ def show(
         console,
         Facts(pairs),
         Styled(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
-        _table("Queue", [found.whole, *found.queues]),
-        _table("User", found.users),
+        _table("Queue", [found.whole, *found.queues], refused=bool(found.refused)),
+        _table("User", found.users, refused=bool(found.refused)),
         Styled(_extremes(found)) if found.moved else Styled("No application ends at another time."),
         Styled(text, style="bold") if (text := idle_text(found)) else None,
     )
@@ -344,6 +350,25 @@ def idle_text(found: Plan) -> str:
     return (
         f"Nothing competed: at most {used:.0%} of the cluster was in use, and nothing had to wait"
         " for room, so that this compares nothing. Take a part of the history with more work."
+    )
+
+
+def _refusals(found: Plan) -> str:
+    """What the new settings refuse: nothing of it ran, so that all else is about less work."""
+    count = sum(one.applications for one in found.refused)
+    verb = "is" if count == 1 else "are"
+    lines = [
+        f"  {one.applications:,} of {short_queue(one.queue)}: {one.reason}"
+        for one in found.refused[:MOST_MOVED]
+    ]
+    more = len(found.refused) - MOST_MOVED
+    return "\n".join(
+        [
+            f"{counted(count, 'application')} of {found.applications:,} {verb} refused, and the"
+            " times below are those of the others:",
+            *lines,
+            *([f"  and {counted(more, 'further reason')}"] if more > 0 else []),
+        ]
     )
 
 
@@ -370,7 +395,7 @@ def _value(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _table(title: str, differences: Sequence[Difference]) -> Listing:
+def _table(title: str, differences: Sequence[Difference], *, refused: bool) -> Listing:
     users = title == "User"
     rows: list[list[Cell]] = []
     for one in differences:
@@ -380,6 +405,7 @@ def _table(title: str, differences: Sequence[Difference]) -> Listing:
             [
                 Styled(name),
                 _count(old, new, "applications"),
+                *((_count(old, new, "refused"),) if refused else ()),
                 _time(old, new, "wait_p50"),
                 _time(old, new, "wait_p95"),
                 _time(old, new, "turnaround_mean"),
@@ -390,8 +416,9 @@ def _table(title: str, differences: Sequence[Difference]) -> Listing:
                 *(() if users else (_part(old, new, "share_of_entitlement"),)),
             ]
         )
-    own = () if users else (OF_ENTITLEMENT,)
-    return Listing((Column(title), *COLUMNS, *own), rows)
+    first, *others = COLUMNS
+    columns = (Column(title), first, *((REFUSED,) if refused else ()), *others)
+    return Listing((*columns, *(() if users else (OF_ENTITLEMENT,))), rows)
 
 
 def _pair(old: str, new: str) -> str:

@@ -32,7 +32,16 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.lab.plan.outcomes import Outcome, sums
-from fairshare.lab.plan.planning import MOST_TRIES, NEAR_MS, Proof, changes, proof_of, reproduced
+from fairshare.lab.plan.planning import (
+    MOST_TRIES,
+    NEAR_MS,
+    Proof,
+    Proposal,
+    changes,
+    proof_of,
+    reproduced,
+)
+from fairshare.lab.plan.planning import plan as planned
 from fairshare.lab.simulate.rerun import IDLE_MS, Rerun
 from fairshare.lab.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
@@ -72,14 +81,17 @@ def history(tmp_path):
     return recorded(tmp_path, 12)
 
 
-def recorded(tmp_path, tasks, until_ms=None, **scheduling):
-    """A state directory with the history of two applications, or its first part."""
+def settings_of(weight, **scheduling):
     queues = {
-        "root.a": QueueSettings("root.a", weight=3.0),
+        "root.a": QueueSettings("root.a", weight=weight),
         "root.b": QueueSettings("root.b", weight=1.0),
     }
-    allocations = AllocationSettings(queues=queues, from_file=True)
-    settings = FairSettings(allocations=allocations, **scheduling)
+    return FairSettings(allocations=AllocationSettings(queues=queues, from_file=True), **scheduling)
+
+
+def recorded(tmp_path, tasks, until_ms=None, **scheduling):
+    """A state directory with the history of two applications, or its first part."""
+    settings = settings_of(3.0, **scheduling)
     arrivals = tuple(
         Arrival(
             0,
@@ -110,11 +122,11 @@ def state_directory(tmp_path):
     return state, SqliteJournal(state)
 
 
-def plan(tmp_path, history, weight, *options):
+def plan(tmp_path, history, weight, *options, allocations=None):
     conf = tmp_path / "conf"
     conf.mkdir(exist_ok=True)
     (conf / "yarn-site.xml").write_text(SITE)
-    (conf / "fair-scheduler.xml").write_text(files(weight))
+    (conf / "fair-scheduler.xml").write_text(allocations or files(weight))
     return CliRunner().invoke(fairshare, ["plan", str(conf), "--against", str(history), *options])
 
 
@@ -135,6 +147,48 @@ def test_a_lighter_queue_ends_later(tmp_path, history):
     assert {"setting": "allocations.queues.root.a.weight", "before": 3.0, "after": 1.0} in found[
         "changes"
     ]
+
+
+ONLY_A = (
+    "<allocations><queue name='a'><weight>3.0</weight></queue><queuePlacementPolicy>"
+    "<rule name='specified' create='false'/><rule name='reject'/></queuePlacementPolicy>"
+    "</allocations>"
+)
+
+
+def test_what_the_new_settings_refuse_comes_first_and_fails_the_plan(tmp_path, history):
+    reported = plan(tmp_path, history, 3.0, allocations=ONLY_A)
+    assert reported.exit_code == 1
+    lines = reported.stdout.splitlines()
+    assert lines[1] == (
+        "1 application of 2 is refused, and the times below are those of the others:"
+    )
+    assert lines[2].startswith("  1 of b: ")
+    (heads,) = [line for line in lines if line.startswith("Queue")]
+    assert "Refused" in heads
+
+
+def test_sums_before_and_after_are_over_the_same_applications(tmp_path, history):
+    found = json.loads(plan(tmp_path, history, 3.0, "--json", allocations=ONLY_A).stdout)
+    assert [(one["queue"], one["applications"]) for one in found["refused"]] == [("root.b", 1)]
+    assert found["refused"][0]["reason"]
+    whole = found["whole"]
+    assert [whole[side]["refused"] for side in ("before", "after")] == [0, 1]
+    assert [whole[side]["applications"] for side in ("before", "after")] == [2, 2]
+    # Ann's turnaround is 40 s beside bob's work and 30 s without it; his 60 s are in neither.
+    assert [whole[side]["turnaround_mean"] for side in ("before", "after")] == [40_000, 30_000]
+    assert [one["name"] for one in found["queues"]] == ["root.a", "root.b"]
+
+
+def test_settings_that_do_not_change_have_the_same_results_as_before(history):
+    world = read_world(history)
+    worse = msgspec.structs.replace(world, pace=None, lives={})  # it is not reproduced exactly
+    for each in (world, worse):
+        found = planned(each, Proposal("fair", settings_of(3.0)))
+        assert found.changes == ()
+        assert found.moved == ()
+        for difference in (found.whole, *found.queues, *found.users):
+            assert difference.before == difference.after
 
 
 def test_ctrl_c_ends_a_plan_without_one(tmp_path, history, monkeypatch):

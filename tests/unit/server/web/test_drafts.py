@@ -297,6 +297,21 @@ async def test_a_draft_is_tried_on_the_history_and_changes_nothing(serving):
     assert (await serving.http.get("/configuration")).json()["version"] == before
 
 
+@pytest.mark.slow
+async def test_a_trial_says_what_a_draft_would_have_refused(serving):
+    group = {"name": "g", "command": "true"}
+    submitted = await serving.http.post("/applications", json={"queue": "a", "tasks": [group]})
+    assert submitted.status_code == 201, submitted.text
+    text = (await serving.document())["text"].replace('name="a"', 'name="c"')
+    rules = '<queuePlacementPolicy><rule name="specified" create="false"/><rule name="reject"/>'
+    closed = text.replace("</allocations>", f"{rules}</queuePlacementPolicy></allocations>")
+    answer = await serving.http.post("/admin/configuration/trial", json={"text": closed})
+    assert answer.status_code == 200, answer.text
+    assert [(one["queue"], one["applications"]) for one in answer.json()["refused"]] == [
+        ("root.a", 1)
+    ]
+
+
 async def test_a_trial_that_cannot_be_made_is_refused_with_its_reason(serving):
     text = (await serving.document())["text"]
     path = "/admin/configuration/trial"

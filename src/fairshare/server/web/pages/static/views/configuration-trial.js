@@ -47,12 +47,22 @@ function drawPlan(plan) {
   ].filter(Boolean);
   return [
     notice(proof.reproduced === proof.grants ? "ok" : "warn", h("b", {}, `The settings in force reproduce the history: ${count(proof.reproduced)} of ${count(proof.grants)} decisions.`)),
+    drawRefused(plan.refused),
     h("p", { class: "pad soft small" }, `${notes.join("; ")}. The command fairshare plan shows longer parts of it.`),
     plan.applications > 0 && h("table", { class: "trial-queues" },
-      h("thead", {}, h("tr", {}, ["Queue", "Wait p50", "Wait p95", "Turnaround", "Preempted", "Share", "Of entitlement"].map((word, n) => h("th", { class: n ? "num" : "" }, word)))),
+      h("thead", {}, h("tr", {}, ["Queue", "Wait p50", "Wait p95", "Turnaround", "Preempted", "Share", "Entitlement met"].map((word, n) => h("th", { class: n ? "num" : "" }, word)))),
       h("tbody", {}, [plan.whole, ...plan.queues].map(drawQueue))),
     drawMoved(plan.moved),
   ];
+}
+
+// Nothing of what is refused ran, so that all other numbers are about less work.
+function drawRefused(refused) {
+  if (!refused.length) return null;
+  const all = refused.reduce((sum, one) => sum + one.applications, 0);
+  return notice("bad",
+    h("b", {}, `${count(all)} ${all === 1 ? "application is" : "applications are"} refused. The numbers below are those of the others.`),
+    h("ul", {}, refused.slice(0, MOST_MOVED).map((one) => h("li", { key: `${one.queue} ${one.reason}` }, `${count(one.applications)} of ${shortName(one.queue)}: ${one.reason}`))));
 }
 
 function drawQueue(one) {
