@@ -113,7 +113,7 @@ def test_standard_input_cannot_go_to_another_machine(server, monkeypatch, tmp_pa
         os.dup2(descriptor, 0)
         with (
             pytest.raises(NotHere, match="only to a server on this machine"),
-            input_file(here=False),
+            input_file(here=False, shared=False),
         ):
             pass
     finally:

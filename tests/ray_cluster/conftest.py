@@ -113,7 +113,9 @@ class Cluster:
 class Server:
     """A server on a cluster, None: on this machine; `kill` and `start` as often as wanted."""
 
-    def __init__(self, folder: Path, cluster: Cluster | None) -> None:
+    def __init__(
+        self, folder: Path, cluster: Cluster | None, engine: str = "", ray: str = "", more: str = ""
+    ) -> None:
         self._environment = dict(os.environ) if cluster is None else cluster.environment
         self.conf = folder / "conf"
         self.conf.mkdir()
@@ -122,8 +124,8 @@ class Server:
         (self.conf / "fair-scheduler.xml").write_text(f"<allocations>{queues}</allocations>")
         toml = "[engine]\nvcores = 16\nmemory_mb = 4096\n"
         if cluster is not None:
-            where = f'address = "{cluster.address}"\nfence_s = {FENCE_S}\n'
-            toml = f'[engine]\nkind = "ray"\n[ray]\n{where}'
+            where = f'address = "{cluster.address}"\nfence_s = {FENCE_S}\n{ray}'
+            toml = f'[engine]\nkind = "ray"\n{engine}[ray]\n{where}{more}'
         (self.conf / "fairshare.toml").write_text(toml)
         self.state = folder / "state"
         self.process: subprocess.Popen[str]

@@ -88,7 +88,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "the configuration directory, or a file that the configuration names": (
         *("server/draft_trial.py", "server/file_watch.py"),
         *("server/notices/delivery.py", "server/users/groups.py", "server/web/unix_socket.py"),
-        "yarn/rpc/configuration.py",
+        *("yarn/rpc/configuration.py", "ray/setup.py"),
     ),
     "the container's own LOG_DIRS, with the rights of its account; the time of its own logs": (
         "yarn/rest/node_logs.py",

@@ -19,7 +19,8 @@ class Cluster(msgspec.Struct, frozen=True):
     the amounts that they request; `disk_problem` says why nothing is admitted where the server's
     disk is nearly full. `scheduler_title` is the scheduler's name for people; `has_priorities` and
     `moves_applications` say whether it respects priorities and moves applications. `machine` is the
-    machine on which all containers run (`this_machine.py`); empty if they run on several."""
+    machine on which all containers run (`this_machine.py`), empty if they run on several;
+    `files_of` the one whose accounts and homes all of them share, empty if there is none."""
 
     name: str = ""
     version: str = ""
@@ -42,6 +43,7 @@ class Cluster(msgspec.Struct, frozen=True):
     has_priorities: bool = True
     moves_applications: bool = True
     machine: str = ""
+    files_of: str = ""
 
 
 class Version(msgspec.Struct, frozen=True):

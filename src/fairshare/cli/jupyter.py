@@ -19,7 +19,7 @@ from fairshare.cli.shell import command as shell
 from fairshare.cli.surroundings import with_caller
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Submission
-from fairshare.client.caller import runs_here
+from fairshare.client.caller import runs_here, shares_files
 from fairshare.engines.protocol import IDLE_VARIABLE
 from fairshare.errors import FairshareError
 from fairshare.wording import plain_lines
@@ -51,7 +51,7 @@ def command(
     options.setdefault("name", "jupyter")
     submission = submit.from_command(("jupyter", "lab"), {**options, "max_attempts": 1})
     submission = with_caller(client, submission, options, of_file=False)
-    program = _program(submission) if runs_here(client.cluster()) else "jupyter-lab"
+    program = _program(submission) if shares_files(client.cluster()) else "jupyter-lab"
     if idle is None:
         # The engine gives containers the time of their queue; the shell passes it on.
         start: tuple[str, ...] = (

@@ -22,7 +22,7 @@ from fairshare.cli.surroundings import with_caller
 from fairshare.cli.work_options import options_without
 from fairshare.client import Application, Client, Container
 from fairshare.client import logs as client_logs
-from fairshare.client.caller import runs_here
+from fairshare.client.caller import runs_here, shares_files
 from fairshare.client.errors import Refused
 from fairshare.client.waiting import Patience
 from fairshare.errors import FairshareError
@@ -127,7 +127,9 @@ def command(client: Client, command_line: tuple[str, ...], **options: object) ->
         options.setdefault("max_attempts", 1)
     with contextlib.ExitStack() as held:
         if "input" not in options:
-            file = held.enter_context(input_file(here=runs_here(client.cluster())))
+            cluster = client.cluster()
+            here, shared = runs_here(cluster), shares_files(cluster)
+            file = held.enter_context(input_file(here=here, shared=shared))
             if file is not None:
                 options["input"] = file
         raise click.exceptions.Exit(_run(client, command_line, options))

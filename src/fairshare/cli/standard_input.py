@@ -23,25 +23,25 @@ _PIECE_BYTES = 1 << 20
 
 
 @contextlib.contextmanager
-def input_file(*, here: bool) -> Iterator[str | None]:
+def input_file(*, here: bool, shared: bool) -> Iterator[str | None]:
     """A file with the standard input of this process, or None; a copy is deleted afterwards.
 
-    Raises NotHere if it cannot be passed: to another machine (`here` is False), or as it is too
-    large.
+    Raises NotHere if it cannot be passed: to another machine (`here` is False) unless it is a file
+    that containers share (`shared`), or as it is too large.
     """
     kind = _kind()
     if kind == "none":
         yield None
+        return
+    name = _file_name() if kind == "file" else None
+    if name is not None and (here or shared):
+        yield name
         return
     if not here:
         raise NotHere(
             "standard input can be passed only to a server on this machine: name a file of its"
             " nodes with --input, or write < /dev/null"
         )
-    name = _file_name() if kind == "file" else None
-    if name is not None:
-        yield name
-        return
     # The container may have another account: others may pass through the directory, not list it.
     import tempfile  # it brings a generator of random numbers along, which only pipes need
 

@@ -28,7 +28,7 @@ from fairshare.cli.verbs import Failure
 from fairshare.cli.wait import wait_for_end
 from fairshare.cli.work_options import container_size, fields_of, names_of, options_without, refuse
 from fairshare.client import Client, DriverCommand, Master, Submission, TaskGroup
-from fairshare.client.caller import runs_here
+from fairshare.client.caller import shares_files
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.documents.gpus import GPU
 from fairshare.settings.engines import signals
@@ -117,7 +117,7 @@ def described(
     else:
         submission = from_command(command_line, options)
         report_directives(command_line)
-    if "ray" in options and runs_here(client.cluster()) and find_spec("ray") is None:
+    if "ray" in options and shares_files(client.cluster()) and find_spec("ray") is None:
         raise Failure(
             f"Ray is not installed for {sys.executable}, with which the program and its workers"
             f" start: {sys.executable} -m pip install 'fairshare[ray]'"

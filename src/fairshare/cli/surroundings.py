@@ -17,7 +17,7 @@ import msgspec
 
 from fairshare.api.work import Command
 from fairshare.client import Client, Submission
-from fairshare.client.caller import exported, runs_here, taken_along, this_caller
+from fairshare.client.caller import exported, shares_files, taken_along, this_caller
 from fairshare.client.errors import NotHere
 from fairshare.documents.output_names import check_pattern
 from fairshare.wording import counted, plain_lines
@@ -174,7 +174,7 @@ def with_caller(
     Only a server on this machine gets it without an option that says so. A job file names its
     directories itself.
     """
-    here = runs_here(client.cluster())
+    here = shares_files(client.cluster())
     variables = exported(options.get("export", "default" if here else "none"))
     environment = chosen_environment(options)
     if "image" in options and environment is not None:

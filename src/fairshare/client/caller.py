@@ -1,6 +1,7 @@
 """What a command takes along of the process that submits it: directory, variables, umask, limits.
 
-By default only to a server that runs its containers on this machine: elsewhere they mean nothing.
+By default only to a server whose containers share this machine's homes: elsewhere they mean
+nothing.
 """
 
 import os
@@ -66,6 +67,11 @@ class Caller(msgspec.Struct, frozen=True):
 def runs_here(cluster: Cluster) -> bool:
     """Whether all containers of a cluster run on this machine."""
     return bool(cluster.machine) and cluster.machine == this_machine()
+
+
+def shares_files(cluster: Cluster) -> bool:
+    """Whether the containers of a cluster have the accounts and homes of this machine."""
+    return bool(cluster.files_of) and cluster.files_of == this_machine()
 
 
 def this_caller() -> Caller:

@@ -17,7 +17,7 @@ import cloudpickle
 import msgspec
 
 from fairshare.api.cluster import Cluster
-from fairshare.client.caller import runs_here
+from fairshare.client.caller import shares_files
 from fairshare.client.errors import InterpreterUnusable
 from fairshare.wording import cause
 
@@ -68,7 +68,7 @@ def choose_interpreter(cluster: Cluster, python: str | None = None) -> Interpret
 
     Raises InterpreterUnusable if the wished one is on this machine and cannot run calls.
     """
-    if not runs_here(cluster):
+    if not shares_files(cluster):
         return Interpreter(python, by_value=True)
     if python is not None:
         check_interpreter(python)

@@ -35,6 +35,7 @@ from fairshare.engines.log_files import read_part
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.ray.messages import AgentOptions, Report
+from fairshare.ray.sessions import AgentSessions
 from fairshare.wording import cause
 
 STOPPED_S = 1.0
@@ -93,7 +94,7 @@ def _is_stopped(process: int) -> bool:
     return text.rpartition(")")[2].split()[0] in "Tt"
 
 
-PROTOCOL = 2
+PROTOCOL = 3
 """The version of the methods below; a driver replaces agents of another one."""
 
 MOST_ENDS = 1_000
@@ -111,7 +112,8 @@ class NodeAgent:
 
     def __init__(self, options: bytes) -> None:
         self._options = chosen = msgspec.msgpack.decode(options, type=AgentOptions)
-        self._directory = _directory(chosen.cluster, chosen.node)
+        as_users = chosen.grants.containers.run_as == "user"
+        self._directory = _directory(chosen.cluster, chosen.node, passable=as_users)
         further = {
             name: amount
             for name, amount in chosen.resources.items()
@@ -123,9 +125,10 @@ class NodeAgent:
             vcores=chosen.resources[VCORES],
             resources=further,
             gpus=_own_gpus() if chosen.resources.get(GPU) else None,
-            **chosen.limits.arguments(),
+            **chosen.grants.arguments(),
         )
         self._node = self._engine.nodes()[0].node
+        self._sessions = AgentSessions(self._engine)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
         self._reports: deque[tuple[int, Report]] = deque()
@@ -205,6 +208,24 @@ class NodeAgent:
         files = self._engine.files(application_name, container_name)
         return await asyncio.to_thread(_read, files, file, offset, limit)
 
+    async def open_session(
+        self, application_name: str, container_name: str, terminal: bool
+    ) -> tuple[int, str, str]:
+        """Connect with a container: see `AgentSessions`."""
+        return await self._sessions.open((application_name, container_name), terminal=terminal)
+
+    async def session_output(self, number: int) -> bytes | None:
+        """The next output of a connection."""
+        return await self._sessions.output(number)
+
+    async def session_input(self, number: int, content: bytes) -> None:
+        """Input for a connection."""
+        await self._sessions.input(number, content)
+
+    async def close_session(self, number: int) -> None:
+        """End a connection."""
+        self._sessions.close(number)
+
     async def prune(self, application_name: str) -> None:
         """Delete the files of a finished application."""
         await asyncio.to_thread(self._engine.prune, application_name)
@@ -268,15 +289,17 @@ def _own_gpus() -> ChosenGpus:
     return assigned_elsewhere(tuple(map(str, names)), find_gpus())
 
 
-def _directory(cluster: str, node: str) -> Path:
+def _directory(cluster: str, node: str, *, passable: bool) -> Path:
     """The state directory of a node's agents, below the directory for temporary files: containers
-    do not outlive a restart of the machine either. Raises EngineError if it is another user's."""
+    do not outlive a restart of the machine either. Others may pass through, not list it, if it is
+    `passable`. Raises EngineError if it is another user's."""
     base = Path(tempfile.gettempdir(), f"fairshare-{os.geteuid()}")
     try:
         base.mkdir(mode=0o700, exist_ok=True)
         found = base.lstat()
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077 or base.is_symlink():
+        if found.st_uid != os.geteuid() or found.st_mode & 0o066 or base.is_symlink():
             raise EngineError(f"{base} must be a directory of this user, and closed to others")
+        base.chmod(0o711 if passable else 0o700)
     except OSError as error:
         raise EngineError(f"cannot use {base}: {cause(error)}") from error
     return base / f"{cluster}-{node[:16]}"

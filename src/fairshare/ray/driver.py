@@ -39,16 +39,20 @@ from fairshare.ray.messages import (
     LiveNodes,
     NodeSilent,
     NodeUp,
+    OpenSession,
     Prune,
     ReadFile,
     Report,
     Reported,
+    SessionBytes,
+    SessionTaken,
     Stop,
     ToDriver,
     Trouble,
     encoded,
     read_body,
 )
+from fairshare.ray.sessions import DriverSessions
 from fairshare.ray.troubles import REFUSED_TOKEN, first_line, no_answer, no_connection, not_sent
 
 NAMESPACE = "fairshare"
@@ -81,6 +85,7 @@ class Driver:
         self._watching: dict[str, asyncio.Task[None]] = {}  # of all nodes that are alive
         self._orders: dict[str, list[tuple[bytes, bytes]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sessions = DriverSessions(self._agents.get, self.send)
         self._free = amounts.FreeRoom()
         self._offered: dict[str, dict[str, int]] = {}  # of the nodes that are up
 
@@ -187,7 +192,7 @@ class Driver:
             cluster=self._options.cluster,
             resources=offer.resources,
             fence_s=self._options.fence_s,
-            limits=self._options.limits,
+            grants=self._options.grants,
         )
         affinity = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         actor = ray.remote(NodeAgent).options(
@@ -224,6 +229,10 @@ class Driver:
                         self._later(agent.prune.remote(message.application_name))
                 case ReadFile():
                     self._spawn(self._read(message))
+                case OpenSession():
+                    self._spawn(self._sessions.begin(message))
+                case SessionBytes() | SessionTaken():
+                    self._spawn(self._sessions.take(message))
                 case Grow():
                     self._spawn(self._grow(message))
                 case Leave():

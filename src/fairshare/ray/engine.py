@@ -19,14 +19,14 @@ import msgspec
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ExitCode
-from fairshare.core.model.identifiers import ContainerId, application_of
+from fairshare.core.model.identifiers import ContainerId, application_of, parse_container
 from fairshare.core.model.inputs import ContainerExited, Input, NodeJoined, NodeLost, NodeResized
 from fairshare.core.model.resources import VCORES, Resource, ResourceTypes
 from fairshare.core.model.work import Command
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.views import QueueView
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.errors import EngineError
+from fairshare.errors import EngineError, InputError
 from fairshare.ray.messages import (
     RAY_NODE,
     DriverOptions,
@@ -41,13 +41,18 @@ from fairshare.ray.messages import (
     Prune,
     ReadFile,
     Reported,
+    SessionBytes,
+    SessionOpened,
+    SessionTaken,
     Stop,
     ToDriver,
     Trouble,
     encoded,
     framed,
     read_body,
+    token_variables,
 )
+from fairshare.ray.sessions import ServerSessions
 from fairshare.runtime.recovery import MISSING, Findings, reconcile_node
 from fairshare.wording import cause
 
@@ -174,6 +179,7 @@ class RayEngine:
         self._heard_ms: dict[str, int] = {}
         self._calls = itertools.count(1)
         self._parts: dict[int, asyncio.Future[FilePart]] = {}
+        self._sessions = ServerSessions(self._send)
         self._trouble = "the Ray cluster is being reached"
 
     def connect(
@@ -262,12 +268,12 @@ class RayEngine:
         """Not known before the node returns."""
 
     def account_problem(self, user: str) -> str:
-        """Containers run as the user of the Ray cluster."""
+        """Accounts are those of the nodes, which look for them when they start a container."""
         return ""
 
     def command_problem(self, user: str, command: Command) -> str:
-        """What this engine lacks; the rest is found out by the nodes when they start it."""
-        return "a terminal: containers on Ray's nodes cannot be attached to" * command.terminal
+        """What a node lacks it finds out when it starts the command."""
+        return ""
 
     def trouble(self) -> str:
         """Why no container can be started; empty if they can."""
@@ -301,6 +307,30 @@ class RayEngine:
             raise EngineError(part.error)
         return part.content, part.size
 
+    def open_command(
+        self, application_name: str, container_name: str, ended: Callable[[], None]
+    ) -> socket.socket:
+        """A connection to a new process that runs a command in a container; raises InputError."""
+        return self._session((application_name, container_name), ended, terminal=False)
+
+    def open_terminal(self, application_name: str, container_name: str) -> socket.socket:
+        """A connection to the terminal of a container; raises InputError."""
+        return self._session((application_name, container_name), lambda: None, terminal=True)
+
+    def _session(
+        self, names: tuple[str, str], ended: Callable[[], None], *, terminal: bool
+    ) -> socket.socket:
+        async def opened() -> socket.socket:
+            container = parse_container(names[1])
+            for name, node in self._state().nodes.items():
+                if container in node.containers and name in self._up:
+                    return await self._sessions.open(
+                        self._up[name], names, ended, terminal=terminal
+                    )
+            raise InputError("not-running", f"no node that answers now runs {names[1]}")
+
+        return asyncio.run_coroutine_threadsafe(opened(), self._loop).result()
+
     # -- the driver -------------------------------------------------------------------------------
 
     async def _keep_driver(self) -> None:
@@ -333,7 +363,11 @@ class RayEngine:
                 stdout=log,
                 stderr=log,
                 pass_fds=(theirs.fileno(),),
-                env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"},
+                env={
+                    **os.environ,
+                    "RAY_USAGE_STATS_ENABLED": "0",
+                    **token_variables(self._options.token_file),
+                },
             )
         reader, self._writer = await asyncio.open_unix_connection(sock=ours)
         growing = self._loop.create_task(self._grow(), name="ray-growth")
@@ -348,6 +382,7 @@ class RayEngine:
             for name in tuple(self._up):
                 self._silence(name)
             self._gone_since_s.clear()
+            self._sessions.lose()
             for part in self._parts.values():
                 if not part.done():
                     part.set_result(FilePart(0, error="the driver of Ray ended"))
@@ -399,6 +434,8 @@ class RayEngine:
                     self._silence(name)
                 elif message.reason != self._trouble:
                     _log.warning("Ray node %s cannot be used: %s", message.node, message.reason)
+            case SessionOpened() | SessionBytes() | SessionTaken():
+                self._sessions.take(message)
             case FilePart():
                 waiting = self._parts.get(message.call)
                 if waiting is not None and not waiting.done():

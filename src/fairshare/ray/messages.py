@@ -6,64 +6,35 @@ A Ray node is named by Ray's own identifier here, in hexadecimal digits.
 
 import asyncio
 import struct
-from typing import Any
 
 import msgspec
 
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
-from fairshare.engines.local.disk_usage import DiskLimits
-from fairshare.engines.local.images import Images
+from fairshare.engines.local.grants import Grants
 from fairshare.engines.protocol import LaunchOrder
-
-
-class ContainerLimits(msgspec.Struct, frozen=True):
-    """How agents run containers; see `LocalEngine`."""
-
-    grace_ms: int = 250
-    memory_check: bool = True
-    strict_cpu: bool = False
-    log_limit_mb: int = 256
-    application_disk_mb: int = 0
-    user_disk_mb: int = 0
-    application_kept_containers: int = 0
-    user_kept_containers: int = 0
-    process_limit: int = 8192
-    no_new_privileges: bool = False
-    image_program: str = "auto"
-    image_options: tuple[str, ...] = ()
-
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of a local engine."""
-        return {
-            "grace_ms": self.grace_ms,
-            "memory_check": self.memory_check,
-            "strict_cpu": self.strict_cpu,
-            "log_limit_mb": self.log_limit_mb,
-            "process_limit": self.process_limit,
-            "no_new_privileges": self.no_new_privileges,
-            "images": Images(self.image_program, self.image_options),
-            "disk_limits": DiskLimits(
-                self.application_disk_mb,
-                self.user_disk_mb,
-                self.application_kept_containers,
-                self.user_kept_containers,
-            ),
-        }
 
 
 class DriverOptions(msgspec.Struct, frozen=True):
     """`address` is Ray's, `cluster` names the agents of one state directory, `types` are the
     server's resource types. An agent fences itself after `fence_s` seconds (see `fence`). The value
     of the Ray label `partition_label` is a node's partition. Ray's autoscaler is asked for nodes up
-    to `autoscale_vcores`; 0: never."""
+    to `autoscale_vcores`; 0: never. Without `token_file` Ray looks for a token by itself."""
 
     address: str
     types: tuple[str, ...]
     fence_s: float
-    limits: ContainerLimits
+    grants: Grants
     cluster: str = ""
     partition_label: str = ""
     autoscale_vcores: int = 0
+    token_file: str | None = None
+
+
+def token_variables(token_file: str | None) -> dict[str, str]:
+    """The variables by which Ray's processes find a token; None: as the environment has them."""
+    if token_file is None:
+        return {}
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": token_file}
 
 
 class AgentOptions(msgspec.Struct, frozen=True):
@@ -74,7 +45,7 @@ class AgentOptions(msgspec.Struct, frozen=True):
     cluster: str
     resources: dict[str, int]
     fence_s: float
-    limits: ContainerLimits
+    grants: Grants
 
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -119,6 +90,29 @@ class ReadFile(msgspec.Struct, frozen=True, tag=True):
     limit: int
 
 
+class OpenSession(msgspec.Struct, frozen=True, tag=True):
+    """Connect with a container: with its terminal, or with a new process for a command."""
+
+    call: int
+    node: str
+    application_name: str
+    container_name: str
+    terminal: bool
+
+
+class SessionBytes(msgspec.Struct, frozen=True, tag=True):
+    """The next piece of a connection, in either direction; empty: this side has closed it."""
+
+    call: int
+    content: bytes = b""
+
+
+class SessionTaken(msgspec.Struct, frozen=True, tag=True):
+    """A piece has been passed on, and the next one may come; in either direction."""
+
+    call: int
+
+
 class Leave(msgspec.Struct, frozen=True, tag=True):
     """End all agents with their containers, and the driver."""
 
@@ -130,7 +124,9 @@ class Grow(msgspec.Struct, frozen=True, tag=True):
     sizes: tuple[tuple[dict[str, int], int], ...]
 
 
-ToDriver = Grow | Launch | Stop | Prune | ReadFile | Leave
+ToDriver = (
+    Grow | Launch | Stop | Prune | ReadFile | OpenSession | SessionBytes | SessionTaken | Leave
+)
 
 
 class NodeUp(msgspec.Struct, frozen=True, tag=True):
@@ -174,13 +170,32 @@ class FilePart(msgspec.Struct, frozen=True, tag=True):
     error: str = ""
 
 
+class SessionOpened(msgspec.Struct, frozen=True, tag=True):
+    """The answer to OpenSession: a connection, or what is wrong; `code` is that of an
+    InputError."""
+
+    call: int
+    code: str = ""
+    error: str = ""
+
+
 class Trouble(msgspec.Struct, frozen=True, tag=True):
     """Why the cluster cannot be used now; empty: it can."""
 
     message: str
 
 
-FromDriver = NodeUp | NodeSilent | LiveNodes | Reported | FilePart | Trouble
+FromDriver = (
+    NodeUp
+    | NodeSilent
+    | LiveNodes
+    | Reported
+    | FilePart
+    | SessionOpened
+    | SessionBytes
+    | SessionTaken
+    | Trouble
+)
 
 _LENGTH = struct.Struct(">I")
 

@@ -1,15 +1,23 @@
 """Puts a server and the engine of a Ray cluster together."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from fairshare.engines.local.grants import Grants
+from fairshare.engines.local.machine import user_name
 from fairshare.errors import ConfigurationError
 from fairshare.ray.engine import RayEngine
-from fairshare.ray.messages import ContainerLimits, DriverOptions
+from fairshare.ray.messages import DriverOptions
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web.standby import serve_as_standby as serve_as_standby
+from fairshare.settings.shell import ContainerSettings, RaySettings
+from fairshare.wording import cause
+
+TOKEN_FILE = "/etc/fairshare/ray-token"  # noqa: S105 - a path
+"""Where `fairshare node` keeps the token of root's cluster."""
 
 
 def prepared(settings: LiveSettings) -> Callable[[], tuple[LiveServer, tuple[()]]]:
@@ -23,11 +31,7 @@ def check(settings: LiveSettings) -> None:
     problems = []
     if find_spec("ray") is None:
         problems.append("a Ray cluster needs an extra: pip install 'fairshare[ray]'")
-    if settings.run_as == "user":
-        problems.append(
-            'run_as = "user": containers of Ray nodes run as the user of the Ray cluster; leave it'
-            " out of [engine]"
-        )
+    problems += token_problems(settings.ray, settings.run_as == "user", os.environ)
     sizes = (settings.memory_mb, settings.vcores, settings.resources)
     if any(sizes) or settings.nodes != 1:
         problems.append(
@@ -40,31 +44,54 @@ def check(settings: LiveSettings) -> None:
         raise ConfigurationError(problems)
 
 
+def token_problems(
+    ray: RaySettings, as_users: bool, environment: Mapping[str, str]
+) -> Iterator[str]:
+    """What is wrong with the proof that Ray's processes give each other. Where containers run under
+    the accounts of users, agents are root's, and without a proof every user of the network could
+    run code as root.
+    """
+    if ray.token_file is not None:
+        try:
+            found = Path(ray.token_file).stat()
+        except OSError as error:
+            yield f"token_file in [ray]: {ray.token_file} cannot be used: {cause(error)}"
+            return
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            yield (
+                f"token_file in [ray]: {ray.token_file} must be a file of {user_name()} that others"
+                f" cannot read: chown {user_name()} and chmod 600 it"
+            )
+    elif as_users and environment.get("RAY_AUTH_MODE", "").lower() != "token":
+        yield (
+            'run_as = "user": without a token every user who reaches the Ray cluster runs code as'
+            " root on all its nodes: start it with `fairshare node head`, which makes"
+            f" {TOKEN_FILE}, and name that file as token_file in [ray]"
+        )
+    if as_users and ray.address == "auto":
+        yield (
+            'run_as = "user": which cluster is meant must not be read from /tmp, where every user'
+            " can write it: write its address in [ray], HOST:PORT"
+        )
+
+
+def _granted(settings: LiveSettings) -> ContainerSettings:
+    names = ContainerSettings.__struct_fields__
+    return ContainerSettings(**{name: getattr(settings, name) for name in names})
+
+
 def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
     """The engine that the settings describe."""
-    node_manager = settings.node_manager
     return RayEngine(
         state_directory,
         DriverOptions(
             address=settings.ray.address,
+            token_file=settings.ray.token_file,
             types=settings.types.names,
             fence_s=settings.ray.fence_s,
             partition_label=settings.ray.partition_label,
             autoscale_vcores=settings.ray.autoscale_vcores,
-            limits=ContainerLimits(
-                grace_ms=node_manager.grace_ms,
-                memory_check=node_manager.memory_check,
-                strict_cpu=node_manager.strict_cpu,
-                log_limit_mb=settings.log_limit_mb,
-                application_disk_mb=settings.application_disk_mb,
-                user_disk_mb=settings.user_disk_mb,
-                application_kept_containers=settings.application_kept_containers,
-                user_kept_containers=settings.user_kept_containers,
-                process_limit=settings.process_limit,
-                no_new_privileges=settings.no_new_privileges,
-                image_program=settings.image_program,
-                image_options=settings.image_options,
-            ),
+            grants=Grants(_granted(settings), settings.node_manager),
         ),
     )
 

@@ -5,12 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairshare.engines.local.disk_usage import DiskLimits
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
-from fairshare.engines.local.images import Images
-from fairshare.engines.local.limits import Interactive
+from fairshare.engines.local.grants import Grants
 from fairshare.engines.local.sessions.opening import Aside
 from fairshare.engines.protocol import CommandAside, HostEngine
 from fairshare.server.settings import LiveSettings
@@ -46,7 +44,6 @@ def command_aside(
 def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path) -> Local:
     """A local engine of this class. Its sizes are those of all nodes together."""
     memory_mb, vcores, nodes = settings.memory_mb, settings.vcores, settings.nodes
-    node_manager = settings.node_manager
     further = {name: settings.resources.get(name, 0) * nodes for name in settings.types.names[2:]}
     assigned: dict[str, Any] = {}
     if settings.gpus != "none":
@@ -57,29 +54,8 @@ def made_local(kind: type[Local], settings: LiveSettings, state_directory: Path)
         memory_mb=None if memory_mb is None else memory_mb * nodes,
         vcores=None if vcores is None else vcores * nodes,
         resources=further,
-        memory_check=node_manager.memory_check,
-        strict_cpu=node_manager.strict_cpu,
-        grace_ms=node_manager.grace_ms,
-        log_limit_mb=settings.log_limit_mb,
-        vcores_per_core=node_manager.vcores_per_core,
-        partition=node_manager.partition,
-        run_as=settings.run_as,
-        process_limit=settings.process_limit,
-        no_new_privileges=settings.no_new_privileges,
-        interactive=Interactive(
-            settings.interactive_idle_s * 1000,
-            settings.interactive_detached_s * 1000,
-            {
-                queue: idle_s * 1000
-                for queue, idle_s in settings.interactive_idle_by_queue_s.items()
-            },
-        ),
-        images=Images(settings.image_program, settings.image_options),
-        disk_limits=DiskLimits(
-            settings.application_disk_mb,
-            settings.user_disk_mb,
-            settings.application_kept_containers,
-            settings.user_kept_containers,
-        ),
+        vcores_per_core=settings.node_manager.vcores_per_core,
+        partition=settings.node_manager.partition,
+        **Grants(settings, settings.node_manager).arguments(),
         **assigned,
     )

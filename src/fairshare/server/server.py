@@ -305,7 +305,8 @@ class LiveServer:
         environment = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
         if os.geteuid():  # containers of Ray may run under another account
             environment["FAIRSHARE_SERVER_ACCOUNT"] = str(os.geteuid())
-        if self.settings.authentication.socket and self.settings.run_as == "user":
+        as_users = self.settings.run_as == "user" and runs_here(self.settings.engine)
+        if self.settings.authentication.socket and as_users:
             environment["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
         if master and application.submission.driver is not None:
             environment["FAIRSHARE_URL"] = self.url

@@ -17,7 +17,7 @@ class EngineKind(msgspec.Struct, frozen=True):
     context manager: what a standby answers while the server at the address `active()` works.
     `nodes` is the word for the machines whose sizes and GPUs the engine learns from them; it is
     empty where containers run on the server's own machine. `signals` is whether a container can be
-    warned by a signal before it ends.
+    warned by a signal before it ends, `accounts` whether `run_as = "user"` is honoured.
     """
 
     name: str
@@ -25,6 +25,7 @@ class EngineKind(msgspec.Struct, frozen=True):
     setup: str
     nodes: str = ""
     signals: bool = True
+    accounts: bool = True
 
 
 _HADOOP: Final = "fairshare.yarn.rpc.setup"
@@ -39,6 +40,7 @@ ENGINES: Final = {
             _HADOOP,
             "NodeManagers",
             signals=False,
+            accounts=False,
         ),
         EngineKind("ray", "on the nodes of a Ray cluster", "fairshare.ray.setup", "Ray's nodes"),
     )
@@ -49,6 +51,12 @@ ENGINES: Final = {
 def runs_here(engine: str) -> bool:
     """Whether an engine runs containers on the server's own machine."""
     return not ENGINES[engine].nodes
+
+
+def shares_files(engine: str, run_as: str) -> bool:
+    """Whether containers have the accounts and the homes of the server's machine: there, or, under
+    the accounts of users, on machines that share both with it."""
+    return runs_here(engine) or (ENGINES[engine].accounts and run_as == "user")
 
 
 def signals(engine: str) -> bool:

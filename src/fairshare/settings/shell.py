@@ -210,10 +210,12 @@ class RaySettings(msgspec.Struct, frozen=True):
     Containers of a node that may be cut off are stopped after `fence_s`; the node is lost later.
     The value of the Ray label `partition_label` is the node's label here (partition); empty: none.
     Ray's autoscaler is asked for nodes while containers wait, up to a cluster of
-    `autoscale_vcores`; 0: never.
+    `autoscale_vcores`; 0: never. `token_file` has the cluster's token; None: Ray's own variables
+    (RAY_AUTH_MODE, RAY_AUTH_TOKEN_PATH) say whether there is one, and where.
     """
 
     address: str = "auto"
+    token_file: str | None = None
     fence_s: Annotated[int, Meta(ge=5, le=86_400)] = 15
     partition_label: str = ""
     autoscale_vcores: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0

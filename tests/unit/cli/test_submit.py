@@ -412,7 +412,7 @@ def test_lines_for_another_scheduler_in_a_script_are_named(run, cluster, tmp_pat
 def test_a_ray_program_is_refused_where_ray_is_not_installed(run, cluster, monkeypatch):
     monkeypatch.setattr(submit, "find_spec", lambda name: None)
     for here, code in ((True, 1), (False, 0)):
-        monkeypatch.setattr(submit, "runs_here", lambda cluster, here=here: here)
+        monkeypatch.setattr(submit, "shares_files", lambda cluster, here=here: here)
         result = run("submit", "--ray", "--", "python", "train.py")
         assert result.exit_code == code
         assert ("-m pip install 'fairshare[ray]'" in result.stderr) == here

@@ -19,7 +19,7 @@ from fairshare.client.interpreter import (
 )
 from fairshare.this_machine import this_machine
 
-HERE = Cluster(machine=this_machine())
+HERE = Cluster(files_of=this_machine())
 
 
 def test_calls_on_this_machine_run_on_the_interpreter_of_the_program():

@@ -27,7 +27,16 @@ def test_the_address_is_read(settings_of):
 @pytest.mark.parametrize(
     ("toml", "words"),
     [
-        ('run_as = "user"\n', "containers of Ray nodes run as the user of the Ray cluster"),
+        ('run_as = "user"\n', "without a token every user who reaches the Ray cluster"),
+        (
+            'run_as = "user"\n[ray]\ntoken_file = "/etc/hostname"\n',
+            "which cluster is meant must not be read from /tmp",
+        ),
+        (
+            '[ray]\ntoken_file = "/etc/hostname"\n',
+            "must be a file of .* that others cannot read",
+        ),
+        ('[ray]\ntoken_file = "/no/such"\n', "/no/such cannot be used"),
         ("memory_mb = 1024\n", "Ray says what its nodes have"),
         ("nodes = 2\n", "Ray says what its nodes have"),
         ('[hadoop]\nenabled = "yes"\n', "Hadoop's ports need the engine local or nodemanagers"),

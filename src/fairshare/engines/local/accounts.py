@@ -7,6 +7,7 @@ directories must be searchable. Used by the server only; `execution` makes the s
 """
 
 import os
+import socket
 import stat
 import subprocess
 import threading
@@ -51,8 +52,8 @@ def find_account(user: str) -> Account:
     if entry is None:
         raise StartFailure(
             NOT_EXECUTABLE,
-            f"there is no account {user!r} on this machine, and containers run under that of who"
-            ' submits them (run_as = "user" below [engine] in fairshare.toml)',
+            f"there is no account {user!r} on {socket.gethostname()}, and containers run under that"
+            ' of who submits them (run_as = "user" below [engine] in fairshare.toml)',
         )
     if entry.pw_uid == 0:
         raise StartFailure(

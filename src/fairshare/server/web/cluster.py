@@ -37,7 +37,7 @@ from fairshare.server.web.requests import (
     server_of,
     whole_number,
 )
-from fairshare.settings.engines import runs_here
+from fairshare.settings.engines import runs_here, shares_files
 from fairshare.settings.registry import family_of
 from fairshare.this_machine import this_machine
 
@@ -53,7 +53,8 @@ async def show_cluster(request: Request) -> Response:
         view = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1)).cluster
     else:
         view = server.service.views.cluster
-    family = family_of(server.scheduler_name)
+    family, here = family_of(server.scheduler_name), runs_here(server.engine_name)
+    shared = shares_files(server.engine_name, server.settings.run_as)
     return answer(
         filled(
             Cluster,
@@ -71,7 +72,8 @@ async def show_cluster(request: Request) -> Response:
             scheduler_title=family.title,
             has_priorities=family.has_priorities,
             moves_applications=family.moves_applications,
-            machine=this_machine() if runs_here(server.engine_name) else "",
+            machine=this_machine() if here else "",
+            files_of=this_machine() if shared else "",
         )
     )
 
