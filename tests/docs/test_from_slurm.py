@@ -93,7 +93,8 @@ def prepared(client: Client, command: str) -> str:
     if command.startswith(ENDED):
         failing = ["submit", *words, "--wait", "false" if "--failed" in command else "true"]
         return CliRunner().invoke(fairshare, failing).stdout.split()[0]
-    held = ["--hold"] if command.startswith("fairshare release") else []
+    waits = command.startswith(("fairshare release", "fairshare update APP --memory"))
+    held = ["--hold"] if waits else []
     result = CliRunner().invoke(fairshare, ["submit", *words, *held, "sleep", "600"])
     application = result.stdout.split()[0]
     if command.startswith("fairshare exec"):

@@ -79,3 +79,44 @@ def test_a_wrong_array_submits_nothing(shell, server):
         assert done.returncode == 2
         assert words in done.stderr
     assert server.get("/applications").json() == before
+
+
+def test_an_application_that_runs_is_changed_without_being_submitted_again(shell, server, tmp_path):
+    options = ("--queue", "a", "--memory", "64m", "--array", "1-4%1", "--hold")
+    line = "until test -e go; do sleep 0.05; done"
+    application = shell("submit", *options, "--", "sh", "-c", line).stdout.strip()
+    later = shell("submit", "--after", application, "--queue", "a", "--", "true").stdout.strip()
+    assert shell("move", application, "root.b").returncode == 0, "before its start, too"
+    assert shell("release", application).returncode == 0
+    server.until(lambda: running(server, application) == 1)
+
+    changed = shell("update", application, "--at-once", "3", "--name", "sweep", "--tag", "x")
+    assert (changed.returncode, changed.stdout) == (0, f"updated {application}\n")
+    server.until(lambda: running(server, application) == 3)
+    shown = shell("update", application, "--memory", "32m", "--json")
+    assert '"name": "sweep"' in shown.stdout
+    for arguments, words in (
+        (("--after", "none"), "has started: what it was to wait for cannot be changed any more"),
+        (("--vcores", "1", "--group", "reduce"), "no group of tasks reduce: it has task"),
+        (("--priority", "3"), "has no priorities of applications"),
+        (("--resource", "fpga=1"), "there is no resource type fpga; there are memory-mb"),
+        ((), "nothing to change: name what it shall be"),
+        (("--group", "task", "--name", "y"), "--group has a meaning with a size"),
+    ):
+        done = shell("update", application, *arguments)
+        assert (done.returncode != 0, words in done.stderr) == (True, True), done.stderr
+    assert server.get(f"/applications/{application}").json()["name"] == "sweep"
+
+    assert shell("update", later, "--after", "none", "--begin", "+1d").returncode == 0
+    waits = server.get(f"/applications/{later}").json()
+    assert (waits["after"], waits["begin_ms"] > 0) == ([], True)
+    assert shell("update", application, "--time-limit", "1s").returncode == 0
+    ended = server.finished(application)
+    assert (ended["state"], ended["cause"]) == ("FAILED", "TIMEOUT")
+    over = shell("update", application, "--name", "z")
+    assert (over.returncode, "is already FAILED" in over.stderr) == (1, True)
+    shell("kill", later)
+
+
+def running(server, application):
+    return server.get(f"/applications/{application}").json()["progress"]["running"]

@@ -1,20 +1,26 @@
 """The records of applications: tasks, containers, why they wait, and orders to them."""
 
-from typing import Final, Generic, TypeVar
+from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.api.values import (
     EMPTY,
+    MAX_TASKS,
     ActorBody,
     Amounts,
     Diagnostics,
     Held,
     Name,
+    Place,
     Priority,
     QueueName,
+    Resources,
+    Tag,
 )
+from fairshare.api.work import Dependency
+from fairshare.documents.bounds import LATEST_MS
 
 OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED", "REJECTED"})
 """The states that an application never leaves."""
@@ -364,6 +370,25 @@ class MoveBody(ActorBody, frozen=True, kw_only=True):
     """The queue to which an application moves."""
 
     queue: QueueName
+
+
+class UpdateBody(ActorBody, frozen=True, kw_only=True):
+    """What changes of an application that has not ended; what is left out stays.
+
+    `time_limit_ms`, `resources` (of what waits; types that are not named stay) and `at_once` are
+    those of its groups of tasks, or of `group`; 0 removes a limit. `after` and `begin_ms` are
+    the new conditions for its start, `tags` all of its tags.
+    """
+
+    name: Name | None = None
+    tags: Annotated[tuple[Tag, ...], msgspec.Meta(max_length=20)] | None = None
+    priority: Priority | None = None
+    after: Annotated[tuple[Dependency, ...], msgspec.Meta(max_length=1_000)] | None = None
+    begin_ms: Annotated[int, msgspec.Meta(ge=0, le=LATEST_MS)] | None = None
+    group: Place | None = None
+    time_limit_ms: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
+    resources: Resources = EMPTY
+    at_once: Annotated[int, msgspec.Meta(ge=0, le=MAX_TASKS)] | None = None
 
 
 class PriorityBody(ActorBody, frozen=True, kw_only=True):

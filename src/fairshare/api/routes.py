@@ -24,6 +24,7 @@ from fairshare.api.applications import (
     ResubmitBody,
     Submitted,
     Tasks,
+    UpdateBody,
     Uploaded,
 )
 from fairshare.api.cluster import Cluster, SafeMode, SafeModeBody, ShutdownBody, Stopping, Version
@@ -104,6 +105,7 @@ LIST_CONTAINERS = _get("/applications/{application}/containers", Containers)
 KILL_APPLICATION = _post("/applications/{application}/kill", KillBody, ApplicationRow)
 MOVE_APPLICATION = _post("/applications/{application}/move", MoveBody, ApplicationRow)
 CHANGE_PRIORITY = _post("/applications/{application}/priority", PriorityBody, ApplicationRow)
+UPDATE_APPLICATION = _post("/applications/{application}/update", UpdateBody, ApplicationRow)
 LIST_REASONS = _get("/applications/{application}/reasons", Reasons)
 RESUBMIT_APPLICATION = _post("/applications/{application}/resubmit", ResubmitBody, Submitted, 201)
 

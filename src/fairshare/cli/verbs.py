@@ -71,6 +71,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "release": ("fairshare.cli.orders:release", "Release held applications."),
         "requeue": ("fairshare.cli.orders:requeue", "Run applications again from the beginning."),
         "move": ("fairshare.cli.orders:move", "Move an application to another queue."),
+        "update": (
+            "fairshare.cli.update",
+            "Change the time limit, size or name of an application.",
+        ),
         "priority": ("fairshare.cli.orders:priority", "Change the priority of an application."),
         "stop-container": (
             "fairshare.cli.orders:stop_container",
@@ -131,7 +135,7 @@ MEANT: Final = {
     "sprio": "why",
     "sreport": "report",
     "sshare": "queues",
-    "scontrol": "hold, release, requeue, priority, move or status",
+    "scontrol": "update, hold, release, requeue, move or status",
     "seff": "history",
     "qsub": "submit",
     "qstat": "apps",

@@ -11,9 +11,11 @@ import msgspec
 
 from fairshare.api import routes
 from fairshare.api.accounting import PastApplications, PastContainers, Report
+from fairshare.api.applications import ApplicationRow
 from fairshare.api.cron import CronJob, Overlap
 from fairshare.api.routes import Route
-from fairshare.api.work import Submission
+from fairshare.api.values import EMPTY
+from fairshare.api.work import Dependency, Submission
 from fairshare.client import callables
 from fairshare.client.answers import (
     Application,
@@ -265,6 +267,41 @@ class CallTable:
     def set_priority(self, application: str | int, priority: int) -> Call[None]:
         """Change an application's priority."""
         return _done(self._call(routes.CHANGE_PRIORITY, application, priority=priority))
+
+    @method
+    def update(
+        self,
+        application: str | int,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+        priority: int | None = None,
+        after: Sequence[Dependency] | None = None,
+        begin_ms: int | None = None,
+        group: str | None = None,
+        time_limit_ms: int | None = None,
+        resources: Mapping[str, int] = EMPTY,
+        at_once: int | None = None,
+    ) -> Call[ApplicationRow]:
+        """Change an application that has not ended, and return it as it is then; all changes or
+        none. What is None stays, and a limit of 0 is none.
+
+        `time_limit_ms`, `resources` (of what waits; other types stay) and `at_once` are for its
+        groups of tasks, or for `group`; `after` and `begin_ms` before its start.
+        """
+        return self._call(
+            routes.UPDATE_APPLICATION,
+            application,
+            name=name,
+            tags=None if tags is None else tuple(tags),
+            priority=priority,
+            after=None if after is None else tuple(after),
+            begin_ms=begin_ms,
+            group=group,
+            time_limit_ms=time_limit_ms,
+            resources=dict(resources),
+            at_once=at_once,
+        )
 
     @method
     def stop_container(self, container: str) -> Call[None]:

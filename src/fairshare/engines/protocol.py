@@ -147,6 +147,15 @@ class FetchesFiles(Protocol):
 
 
 @runtime_checkable
+class ChangesLimits(Protocol):
+    """An engine that changes the time limits of containers that run."""
+
+    def limit(self, container: ContainerId, time_limit_ms: int | None) -> None:
+        """End a container after so long from its start; None: not at all. Returns at once; unknown
+        containers are ignored."""
+
+
+@runtime_checkable
 class MeasuresGpus(Protocol):
     """An engine that assigns the GPUs of its nodes, and measures them."""
 

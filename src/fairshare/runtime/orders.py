@@ -4,13 +4,13 @@ Reads the state after the commit, so that an order which is out of date is never
 that was launched and killed in one batch is not launched).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.arrays import filled
-from fairshare.core.model.events import ContainerCompleted, ContainerLaunched
+from fairshare.core.model.events import ApplicationUpdated, ContainerCompleted, ContainerLaunched
 from fairshare.core.model.identifiers import (
     ApplicationId,
     ContainerId,
@@ -35,9 +35,16 @@ class StopOrder(msgspec.Struct, frozen=True, gc=False):
     container: ContainerId
 
 
-Order = LaunchOrder | TaskLaunch | StopOrder
+class LimitOrder(msgspec.Struct, frozen=True, gc=False):
+    """End this container after so long from its start; None: it has no time limit any more."""
 
-_CAUSES = frozenset((ContainerLaunched, ContainerCompleted))
+    container: ContainerId
+    time_limit_ms: int | None
+
+
+Order = LaunchOrder | TaskLaunch | StopOrder | LimitOrder
+
+_CAUSES = frozenset((ContainerLaunched, ContainerCompleted, ApplicationUpdated))
 
 
 def nothing_extra(application: Application, master: bool) -> dict[str, str]:
@@ -53,6 +60,15 @@ def with_files(command: Command, values: Mapping[str, str]) -> Command:
         error=command.error and expand(command.error, values),
         input=command.input and expand(command.input, values),
     )
+
+
+def limits_in_force(state: State) -> Iterator[LimitOrder]:
+    """The time limits of all tasks that run: an earlier server may have recorded a new one and not
+    given its order."""
+    for attempt in state.attempts.values():
+        for progress in attempt.application.tasks.groups:
+            limit_ms = progress.spec.time_limit_ms
+            yield from (LimitOrder(one, limit_ms) for one in progress.running.values())
 
 
 class OrderBook:
@@ -86,7 +102,17 @@ class OrderBook:
                 given = record.input
                 if type(given) is not ContainerExited or given.container != event.container:
                     orders.append(StopOrder(event.container))
+            elif type(event) is ApplicationUpdated and event.changes.time_limit_ms is not None:
+                orders += self._limits(event)
         return orders
+
+    def _limits(self, event: ApplicationUpdated) -> Iterator[LimitOrder]:
+        """The new time limits of what runs."""
+        application = self._state.applications.get(event.application)
+        limit_ms, group = event.changes.time_limit_ms or None, event.changes.group
+        for progress in application.tasks.groups if application is not None else ():
+            if group in ("", progress.spec.name):
+                yield from (LimitOrder(one, limit_ms) for one in progress.running.values())
 
     def _pretend(self, event: ContainerLaunched) -> TaskLaunch | None:
         container, number = event.container, event.group

@@ -23,12 +23,18 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.record import Record
 from fairshare.core.schedulers.beats import HeartbeatRounds
-from fairshare.engines.protocol import Engine, LaunchOrder, TaskLaunch
+from fairshare.engines.protocol import ChangesLimits, Engine, LaunchOrder, TaskLaunch
 from fairshare.errors import EngineError, UndecidedError
 from fairshare.runtime.acceptance import failure_of, refusal_of
 from fairshare.runtime.agenda import Agenda
 from fairshare.runtime.journal.protocol import Journal
-from fairshare.runtime.orders import ExtraEnvironment, OrderBook, StopOrder, nothing_extra
+from fairshare.runtime.orders import (
+    ExtraEnvironment,
+    LimitOrder,
+    OrderBook,
+    StopOrder,
+    nothing_extra,
+)
 from fairshare.runtime.pace import Pacing
 from fairshare.runtime.recovery import Position, reconcile, recover
 
@@ -408,6 +414,10 @@ class Runtime:
             for order in self._orders.orders(record):
                 if type(order) is StopOrder:
                     self.engine.stop(order.container)
+                    continue
+                if type(order) is LimitOrder:
+                    if isinstance(self.engine, ChangesLimits):
+                        self.engine.limit(order.container, order.time_limit_ms)
                     continue
                 if type(order) is TaskLaunch:
                     assert self._pretend is not None

@@ -28,6 +28,7 @@ from fairshare.core.model.events import (
     ApplicationMoved,
     ApplicationRejected,
     ApplicationSubmitted,
+    ApplicationUpdated,
     AttemptStarted,
     ConfigurationLoaded,
     ContainerCompleted,
@@ -59,7 +60,7 @@ from fairshare.core.model.identifiers import (
     application_name,
     container_name,
 )
-from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
+from fairshare.core.model.inputs import NO_CONDITIONS, Changes, StartConditions
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import FairshareError
@@ -347,6 +348,9 @@ class EventLog:
             PriorityChanged: lambda event: (
                 f"{name(event.application)} has priority {event.priority} now"
             ),
+            ApplicationUpdated: lambda event: (
+                f"{name(event.application)} is changed: {_changes(event.changes)}"
+            ),
             ApplicationEnded: lambda event: (
                 f"{name(event.application)} is {event.state}{_words(event.diagnostics)}"
             ),
@@ -425,6 +429,11 @@ class EventLog:
             name = container_name(self._state.epoch_ms, container)
             self._attempt_number, self._attempt = attempt, name[: name.rindex("_") + 1]
         return f"{self._attempt}{container & NUMBER_MASK:06d}"
+
+
+def _changes(changes: Changes) -> str:
+    said = ((name, getattr(changes, name)) for name in changes.__struct_fields__)
+    return ", ".join(f"{name} {value}" for name, value in said if value not in (None, "", {}))
 
 
 def _words(diagnostics: str) -> str:

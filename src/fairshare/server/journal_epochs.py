@@ -29,10 +29,11 @@ from fairshare.core.model.identifiers import (
 from fairshare.core.model.inputs import ContainerExited, ContinueNumbers, Input
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
-from fairshare.engines.protocol import LONG_AGO, HostEngine, Launched
+from fairshare.engines.protocol import LONG_AGO, ChangesLimits, HostEngine, Launched
 from fairshare.errors import FairshareError
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
+from fairshare.runtime.orders import limits_in_force
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position, reconcile
 from fairshare.server.service import Service
@@ -292,6 +293,9 @@ async def adopt(
     service.record(findings.inputs)
     for container in findings.stops:
         engine.stop(container)
+    if isinstance(engine, ChangesLimits):
+        for order in limits_in_force(service.state):
+            engine.limit(order.container, order.time_limit_ms)
 
 
 def await_nodes(engine: HostEngine, service: Service) -> None:

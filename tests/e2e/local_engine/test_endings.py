@@ -89,3 +89,19 @@ def test_a_container_is_ended_at_its_time_limit_and_says_so(engine):
     assert ended.diagnostics == "killed: ran longer than its time limit of 200 ms"
     other = reports.exited(container_id(1, 1, 2))
     assert (other.exit_code, other.timed_out) == (0, False)
+
+
+def test_the_time_limit_of_what_runs_is_changed_and_counts_from_its_start(engine, tmp_path):
+    local, reports = engine
+    sign = tmp_path / "sign"
+    local.launch(shell(1, "sleep 1000", time_limit_ms=600_000))
+    local.launch(shell(2, f"sleep 3; touch {sign}", time_limit_ms=2_000))
+    for number, limit_ms in ((2, None), (1, 300)):
+        reports.started(container_id(1, 1, number))
+        local.limit(container_id(1, 1, number), limit_ms)
+    local.limit(container_id(1, 1, 3), 300)  # there is none
+    ended = reports.exited(container_id(1, 1, 1))
+    assert (ended.exit_code, ended.timed_out) == (143, True)
+    assert ended.diagnostics == "killed: ran longer than its time limit of 300 ms"
+    other = reports.exited(container_id(1, 1, 2))
+    assert (other.exit_code, other.timed_out, sign.exists()) == (0, False, True)

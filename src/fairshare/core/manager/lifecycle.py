@@ -188,6 +188,10 @@ class Lifecycle:
         if master is not None:
             self._enter(step, application, [ContainerRequest(-1, master, priority=MASTER_PRIORITY)])
             return
+        self.withdraw_tasks(step, application)
+
+    def withdraw_tasks(self, step: Step, application: Application) -> None:
+        """Withdraw the requests for its tasks."""
         groups_ = enumerate(application.tasks.groups)
         asked = [
             groups.request(number, progress, -progress.spec.count)
@@ -202,6 +206,10 @@ class Lifecycle:
         if master is not None:
             self._enter(step, application, [ContainerRequest(1, master, priority=MASTER_PRIORITY)])
             return
+        self.ask_for_tasks(step, application)
+
+    def ask_for_tasks(self, step: Step, application: Application) -> None:
+        """Request what `withdraw_tasks` withdrew, and what has become due since."""
         self._enter_tasks(step, application, self._missing(application))
         self.ask_for_groups(step, application)
 

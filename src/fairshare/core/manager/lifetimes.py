@@ -92,6 +92,17 @@ def _counted_from(application: Application) -> int:
     return application.attempt.started_ms or application.submitted_ms
 
 
+def _with(
+    start: StartConditions, after: tuple[Condition, ...] | None, begin_ms: int | None
+) -> StartConditions:
+    """Conditions of which some are replaced."""
+    return StartConditions(
+        start.after if after is None else after,
+        start.begin_ms if begin_ms is None else begin_ms,
+        start.held,
+    )
+
+
 REQUEUED = "Container killed: its application was requeued"
 QUEUE_REMOVED = "Application killed: its queue was removed before it could start."
 
@@ -134,6 +145,48 @@ class Starts:
             return
         self._lifetimes.set_deadline(step, application)
         self._look(step, application, application.submission.start)
+
+    def check_change(
+        self,
+        step: Step,
+        application: Application,
+        after: tuple[Condition, ...] | None,
+        begin_ms: int | None,
+    ) -> None:
+        """Raise Refusal unless an application waits for its start, and could start under these
+        conditions."""
+        start = self._state.deferred.get(application.id)
+        if start is None or application.attempt.active:
+            raise Refusal(
+                "already-started",
+                f"application {application.id} has started: what it was to wait for cannot be"
+                " changed any more; hold it, and what has not begun waits",
+            )
+        changed = _with(start, after, begin_ms)
+        self.check(step, msgspec.structs.replace(application.submission, start=changed))
+        waiting, seen = [one.application for one in changed.after], set[ApplicationId]()
+        while waiting:
+            other = waiting.pop()
+            if other == application.id:
+                raise Refusal(
+                    "invalid-condition",
+                    f"application {application.id} would wait for itself, through those that it is"
+                    " to wait for",
+                )
+            if other not in seen:
+                seen.add(other)
+                left = self._state.deferred.get(other, NO_CONDITIONS)
+                waiting += [one.application for one in left.after]
+
+    def change(
+        self,
+        step: Step,
+        application: Application,
+        after: tuple[Condition, ...] | None,
+        begin_ms: int | None,
+    ) -> None:
+        """Replace what an application waits for; it starts if nothing is left."""
+        self._look(step, application, _with(self._state.deferred[application.id], after, begin_ms))
 
     def due(self, step: Step, application: Application) -> None:
         """The instant of a deferred application has come."""

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from fairshare.core.manager import groups, lifetimes, nodes, reports
+from fairshare.core.manager import groups, lifetimes, nodes, reports, updates
 from fairshare.core.manager.lifecycle import Lifecycle
 from fairshare.core.manager.lifetimes import Lifetimes, Starts
 from fairshare.core.manager.requests import change_labels, check_tasks
@@ -83,6 +83,7 @@ from fairshare.core.model.inputs import (
     TidyQueues,
     UndrainNode,
     UnregisterMaster,
+    UpdateApplication,
     UpdateShares,
 )
 from fairshare.core.model.queues import full_name
@@ -97,6 +98,7 @@ Change = (
     | KillTask
     | MoveApplication
     | SetPriority
+    | UpdateApplication
     | ChangeLifetime
     | HoldApplication
     | ReleaseApplication
@@ -181,6 +183,7 @@ class ResourceManager:
             KillTask: self._kill_task,
             MoveApplication: self._move,
             SetPriority: self._set_priority,
+            UpdateApplication: self._update,
             ForgetApplications: partial(reports.forget, self._state),
             ChangeLifetime: self._change_lifetime,
             LifetimeOver: self._lifetime_over,
@@ -442,6 +445,12 @@ class ResourceManager:
         application = self._not_over(given.application)
         check_actor(self.scheduler, application, given)
         self.scheduler.set_priority(step, application, given.priority)
+
+    def _update(self, step: Step, given: UpdateApplication) -> None:
+        application = self._not_over(given.application)
+        check_actor(self.scheduler, application, given)
+        check = partial(self._check_tasks, step, application.id, application.queue)
+        updates.update(step, self._lives, self._starts, check, application, given.changes)
 
     def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
         application = self._not_over(given.application)

@@ -18,10 +18,10 @@ from fairshare.core.model.events import (
     MasterUnregistered,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
-from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.inputs import Changes, SubmitApplication
 from fairshare.core.model.nodes import Reservation
 from fairshare.core.model.nothing import NOTHING, no_amounts
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard
 from fairshare.core.model.work import ResourceRequest
 
@@ -237,6 +237,22 @@ class Application:
         if validity_ms:
             earlier_ms = [ms for ms in self.recent_failures_ms if ms > now_ms - validity_ms]
             self.recent_failures_ms = (*earlier_ms, now_ms)
+
+    def update(self, changes: Changes, types: ResourceTypes) -> None:
+        """Change what is asked for it, and what later attempts begin with."""
+        tasks = list(self.submission.tasks)
+        for number, spec in self.tasks.changed(changes, types).items():
+            self.tasks.groups[number].spec = spec
+            if number < len(tasks):  # its master has not added it
+                tasks[number] = spec
+        self.tasks.derive()
+        name, tags = changes.name, changes.tags
+        self.submission = self.attempt.submission = msgspec.structs.replace(
+            self.submission,
+            tasks=tuple(tasks),
+            name=self.submission.name if name is None else name,
+            tags=self.submission.tags if tags is None else tags,
+        )
 
     def let_go(self) -> None:
         """Delete the attempt, which leads back: else both would wait for Python's collector."""

@@ -11,7 +11,7 @@ import enum
 import msgspec
 
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
-from fairshare.core.model.inputs import ContainerEnd, StartConditions, SubmitApplication
+from fairshare.core.model.inputs import Changes, ContainerEnd, StartConditions, SubmitApplication
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.work import Command, ResourceRequest, TaskGroup
 
@@ -213,6 +213,13 @@ class PriorityChanged(Event, frozen=True):
 
     application: ApplicationId
     priority: int
+
+
+class ApplicationUpdated(Event, frozen=True):
+    """An application's name, tags or groups of tasks changed."""
+
+    application: ApplicationId
+    changes: Changes
 
 
 class AsksChanged(Event, frozen=True):
@@ -564,6 +571,7 @@ ClusterEvent = (
     | ApplicationEnded
     | ApplicationMoved
     | PriorityChanged
+    | ApplicationUpdated
     | AsksChanged
     | BlacklistChanged
     | OffersCounted

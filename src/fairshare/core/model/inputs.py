@@ -420,6 +420,44 @@ class SetPriority(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[str, ...] = ()
 
 
+class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What changes of an application; what is None or empty stays.
+
+    `time_limit_ms`, `sizes` (amounts by resource type; the others stay) and `at_once` are those of
+    its groups of tasks, with `group` of that one alone; a limit of 0 is none. `after` and
+    `begin_ms` are conditions for its start.
+    """
+
+    name: str | None = None
+    tags: tuple[str, ...] | None = None
+    priority: int | None = None
+    after: tuple[Condition, ...] | None = None
+    begin_ms: int | None = None
+    group: str = ""
+    time_limit_ms: int | None = None
+    sizes: dict[str, int] = {}
+    at_once: int | None = None
+
+    @property
+    def of_groups(self) -> bool:
+        """Whether groups of tasks change."""
+        return bool(self.sizes) or self.time_limit_ms is not None or self.at_once is not None
+
+    @property
+    def says_more(self) -> bool:
+        """Whether anything changes that has no event of its own."""
+        return self.of_groups or self.name is not None or self.tags is not None
+
+
+class UpdateApplication(msgspec.Struct, frozen=True, tag=True):
+    """Change an application that has not ended."""
+
+    application: ApplicationId
+    changes: Changes
+    user: str = ""  # the caller; empty: the system itself
+    groups: tuple[str, ...] = ()
+
+
 class ChangeLifetime(msgspec.Struct, frozen=True, tag=True):
     """Change the instant at which an application is killed if it is still alive."""
 
@@ -524,6 +562,7 @@ Input = (
     | MoveApplication
     | SetPriority
     | ChangeLifetime
+    | UpdateApplication
     | LifetimeOver
     | ForgetApplications
     | ContainerStarted

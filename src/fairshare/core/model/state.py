@@ -18,6 +18,7 @@ from fairshare.core.model.events import (
     ApplicationsForgotten,
     ApplicationState,
     ApplicationSubmitted,
+    ApplicationUpdated,
     AsksChanged,
     AttemptEnded,
     AttemptStarted,
@@ -131,6 +132,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             ApplicationEnded: self._application_ended,
             ApplicationMoved: self._moved,
             PriorityChanged: self._priority_changed,
+            ApplicationUpdated: self._application_updated,
             AsksChanged: self._asks_changed,
             BlacklistChanged: self._blacklist_changed,
             OffersCounted: self._offers_counted,
@@ -485,6 +487,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         self.applications[event.application].priority = event.priority
+
+    def _application_updated(self, now_ms: int, event: ApplicationUpdated) -> None:
+        self.applications[event.application].update(event.changes, self.types)
 
     def _lifetime_set(self, now_ms: int, event: LifetimeSet) -> None:
         self.applications[event.application].expires_ms = event.expires_ms

@@ -12,7 +12,9 @@ from math import ceil
 import msgspec
 
 from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import Changes
 from fairshare.core.model.nothing import NOTHING
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.documents.bounds import GROUP_REQUESTS as GROUP_REQUESTS
 
@@ -128,6 +130,24 @@ class GroupProgress:
             return self.spec.attempts
         return sum(self.failed.values()) if self.restarts_together else self.failed.get(task, 0)
 
+    def changed(self, changes: Changes, types: ResourceTypes) -> TaskGroup | None:
+        """The group with these changes; None if they concern none of its tasks: one that is over,
+        or, for another size, one of which nothing waits."""
+        spec = self.spec
+        waits = bool(self.waiting or self.paused)
+        if changes.group not in ("", spec.name) or not (waits or self.running):
+            return None
+        if changes.sizes and not waits:
+            return None
+        resource = zip(types.names, spec.resource, strict=False)
+        time_limit_ms, at_once = changes.time_limit_ms, changes.at_once
+        return msgspec.structs.replace(
+            spec,
+            resource=tuple(changes.sizes.get(name, amount) for name, amount in resource),
+            time_limit_ms=spec.time_limit_ms if time_limit_ms is None else time_limit_ms or None,
+            at_once=spec.at_once if at_once is None else at_once or None,
+        )
+
     @property
     def restarts_together(self) -> bool:
         """Whether all tasks start again when one does not succeed."""
@@ -174,6 +194,13 @@ class TaskBoard:
         for number, progress in enumerate(self.groups):
             if progress.failed:
                 self._failing |= {number}
+
+    def changed(self, changes: Changes, types: ResourceTypes) -> dict[int, TaskGroup]:
+        """The groups that these changes concern, by their numbers, as they will be."""
+        if not changes.of_groups:
+            return {}
+        specs = ((number, one.changed(changes, types)) for number, one in enumerate(self.groups))
+        return {number: spec for number, spec in specs if spec is not None}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
         new = [GroupProgress(spec) for spec in groups]

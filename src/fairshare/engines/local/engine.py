@@ -282,6 +282,11 @@ class LocalEngine:
         watcher = self._working()
         watcher.post(partial(watcher.stop, container))
 
+    def limit(self, container: ContainerId, time_limit_ms: int | None) -> None:
+        """End a container after so long from its start; None: not at all."""
+        watcher = self._working()
+        watcher.post(partial(watcher.limit, container, time_limit_ms))
+
     def signal(self, container: ContainerId, command: str) -> None:
         """Either way to end a container is `stop`. Raises EngineError for a dump of threads."""
         if command == "OUTPUT_THREAD_DUMP":

@@ -4,11 +4,16 @@ Must stay light: supervisors use it, and import nothing of the model.
 """
 
 import json
+import signal
 from typing import Any, NamedTuple
 
 DIRECTORY_VARIABLE = "FAIRSHARE_CONTAINER_DIRECTORY"
 """The environment variable that identifies every process of a container."""
 
+
+LIMIT_CHANGED = signal.SIGURG
+"""Tells a supervisor that `time_limit_ms` in launch.json is another one. A process
+that does not expect this signal ignores it."""
 
 SECRETS = ("FAIRSHARE_TOKEN",)
 """Variables with credentials. They do not remain on disk: the process that starts the container

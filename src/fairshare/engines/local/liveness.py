@@ -15,11 +15,14 @@ import msgspec
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import adoption
+from fairshare.engines.local.directories import write_atomically
 from fairshare.engines.local.ending import EndingRoom, Overdue, Unattended, Watched
+from fairshare.engines.local.launch import LIMIT_CHANGED
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED
 from fairshare.engines.local.reports import Reports
 
 _STOPPED = "stopped on request"
+_LATE = "killed: its time limit is over"
 
 _log = logging.getLogger("fairshare.engine")
 
@@ -98,6 +101,19 @@ class Liveness:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
 
+    def limit(self, watched: Watched, time_limit_ms: int | None) -> None:
+        """Change the time limit in the order of a container, and let its supervisor read it again.
+        One of an earlier release ignores the signal: its container keeps the limit that it has."""
+        if watched.launch.time_limit_ms == time_limit_ms:
+            return
+        watched.launch = watched.launch._replace(time_limit_ms=time_limit_ms)
+        write_atomically(watched.directory.launch, watched.launch.encode())
+        if watched.pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(watched.pidfd, LIMIT_CHANGED)
+        if watched.start_reported and time_limit_ms is not None:
+            self.overdue.expect(watched, time_limit_ms / 1000, _LATE)
+
     def recheck(self, watched: Watched) -> None:
         """Check a container that is watched without a pidfd."""
         with contextlib.suppress(OSError):  # too many files may still be open
@@ -159,5 +175,5 @@ class Liveness:
             watched.start_reported = True
             limit_ms = watched.launch.time_limit_ms
             if limit_ms is not None:
-                self.overdue.expect(watched, limit_ms / 1000, "killed: its time limit is over")
+                self.overdue.expect(watched, limit_ms / 1000, _LATE)
             self._reports.started(watched.container, watched.launch.gpus)

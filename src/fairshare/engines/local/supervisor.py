@@ -27,7 +27,7 @@ from fairshare.engines.local.directories import (
     write_atomically,
 )
 from fairshare.engines.local.enforcement import LogLimit, MemoryHolder, ProcessLimit, memory_holder
-from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.launch import LIMIT_CHANGED, Launch
 from fairshare.engines.local.outcome import (
     ABORTED,
     DISK_FAILED,
@@ -66,6 +66,7 @@ class Supervisor:
         self._directory = directory
         self._launch = launch
         self._stop_wanted = False
+        self._limit_changed = False
         self._first = 0  # the container's first process
         self._status: int | None = None  # its wait status
         self._cause: Cause = ""  # why the supervisor ends it
@@ -85,7 +86,11 @@ class Supervisor:
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._on_stop)
+        signal.signal(LIMIT_CHANGED, self._on_limit)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    def _on_limit(self, *_: object) -> None:
+        self._limit_changed = True
 
     def _on_stop(self, *_: object) -> None:
         self._stop_wanted = True
@@ -176,14 +181,16 @@ class Supervisor:
 
     def _supervise(self, started: float, holder: MemoryHolder) -> None:
         """Enforce the limits until no process of the container is left."""
-        limit_ms, before_ms = self._launch.time_limit_ms, self._launch.signal_before_ms
-        end_at = None if limit_ms is None else started + limit_ms / 1000
-        warn_at = end_at - before_ms / 1000 if end_at is not None and before_ms else None
+        end_at, warn_at = self._deadlines(started)
         look_at = started
         if holder.descriptor is not None:
             self._poll.register(holder.descriptor, select.POLLIN)
         while self._reap():
             now = time.monotonic()
+            if self._limit_changed:
+                self._limit_changed = False
+                self._read_limit()
+                end_at, warn_at = self._deadlines(started)
             self._report_start()
             if not self._over_memory:
                 look = holder.interval_ms is not None and now >= look_at
@@ -217,6 +224,20 @@ class Supervisor:
             if self._unheard is not None:
                 moments.append(now + self._launch.watch_ms / 1000)
             self._wait(min((moment for moment in moments if moment is not None), default=None))
+
+    def _deadlines(self, started: float) -> tuple[float | None, float | None]:
+        """When its time is over, and when it is warned of that, if it is."""
+        limit_ms, before_ms = self._launch.time_limit_ms, self._launch.signal_before_ms
+        end_at = None if limit_ms is None else started + limit_ms / 1000
+        warns = end_at is not None and before_ms and not self._warned
+        return end_at, end_at - before_ms / 1000 if end_at is not None and warns else None
+
+    def _read_limit(self) -> None:
+        """Take the time limit of the order, which the engine has written again."""
+        with contextlib.suppress(OSError, ValueError):
+            limit_ms = (read_json(self._directory.launch) or {}).get("time_limit_ms")
+            if limit_ms is None or type(limit_ms) is int:
+                self._launch = self._launch._replace(time_limit_ms=limit_ms)
 
     def _look(self, holder: MemoryHolder, now: float) -> None:
         pids = processes.descendants(os.getpid()) if holder.descriptor is None else ()

@@ -19,6 +19,8 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
+
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited
 from fairshare.engines.local import adoption
@@ -212,6 +214,15 @@ class Watcher:
             self._waiting.remove(order)
             words = "stopped before it started"
             self._reports.ended(ContainerExited(container, 128 + signal.SIGTERM, words))
+
+    def limit(self, container: ContainerId, time_limit_ms: int | None) -> None:
+        """Change the time limit of a container that waits for its room or runs."""
+        for place, order in enumerate(self._waiting):
+            if order.container == container:
+                self._waiting[place] = msgspec.structs.replace(order, time_limit_ms=time_limit_ms)
+        watched = self._liveness.current.get(container)
+        if watched is not None and not watched.stop_wanted:
+            self._liveness.limit(watched, time_limit_ms)
 
     def stop_all(self) -> None:
         for order in list(self._waiting):

@@ -1,4 +1,4 @@
-"""The paths of applications: submit, again too, look, kill, move, change the priority, hold and
+"""The paths of applications: submit, again too, look, kill, move, change, hold and
 requeue, and why they wait.
 
 A long list of tasks or containers is written and sent in slices.
@@ -24,6 +24,7 @@ from fairshare.api.applications import (
     Reasons,
     ResubmitBody,
     Submitted,
+    UpdateBody,
 )
 from fairshare.api.applications import Excess as NamedExcess
 from fairshare.api.applications import Preemption as NamedPreemption
@@ -34,6 +35,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
 from fairshare.core.model.inputs import (
+    Changes,
     HoldApplication,
     KillApplication,
     KillTask,
@@ -42,11 +44,13 @@ from fairshare.core.model.inputs import (
     RequeueApplication,
     SetPriority,
     SubmitApplication,
+    UpdateApplication,
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.resubmission import again
 from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.notice_targets import shown_target
+from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
 from fairshare.server.accounting.rows import command_of, command_text
 from fairshare.server.insight.why import Words
@@ -80,7 +84,12 @@ from fairshare.server.web.requests import (
     server_of,
     whole_number,
 )
-from fairshare.server.web.submissions import caller_key, conditions_of, submission_of
+from fairshare.server.web.submissions import (
+    caller_key,
+    conditions_of,
+    dependencies_of,
+    submission_of,
+)
 
 PIECE_BYTES: Final = 64 * 1024
 
@@ -288,6 +297,35 @@ async def change_priority(request: Request) -> Response:
     return answer(application_row(server_of(request).service, application))
 
 
+async def update_application(request: Request) -> Response:
+    """POST /applications/ID/update: all changes, or none."""
+    body = await read_body(request, UpdateBody)
+    application = read_application(request)
+    actor = await actor_of(request, body, application)
+    server = server_of(request)
+    limited = body.time_limit_ms is not None and not isinstance(server.engine, ChangesLimits)
+    if limited and application.tasks.assigned:
+        raise InputError(
+            "cannot-limit",
+            f"application {application.id} runs, and the nodes of this cluster cannot change the"
+            " time limit of a container that runs: change it while all its tasks wait",
+        )
+    state = server.service.state
+    changes = Changes(
+        name=body.name,
+        tags=body.tags,
+        priority=body.priority,
+        after=None if body.after is None else dependencies_of(body.after, state),
+        begin_ms=body.begin_ms,
+        group=body.group or "",
+        time_limit_ms=body.time_limit_ms,
+        sizes=body.resources,
+        at_once=body.at_once,
+    )
+    await server.service.ask(UpdateApplication(application.id, changes, *actor))
+    return answer(application_row(server.service, application))
+
+
 async def list_reasons(request: Request) -> Response:
     """GET /applications/ID/reasons: the most important first, with numbers and in words."""
     read_parameters(request)
@@ -403,6 +441,7 @@ ROUTES = [
     serve(routes.KILL_APPLICATION, kill_application, TAG),
     serve(routes.MOVE_APPLICATION, move_application, TAG),
     serve(routes.CHANGE_PRIORITY, change_priority, TAG),
+    serve(routes.UPDATE_APPLICATION, update_application, TAG),
     serve(routes.LIST_REASONS, list_reasons, "applications"),
     serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
     serve(routes.HOLD_APPLICATION, hold_application, TAG),

@@ -5,7 +5,7 @@ All problems of a body are collected and reported together, each with its place.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
@@ -329,8 +329,12 @@ def name_of(command: Command) -> str:
 def conditions_of(body: work.Submission, state: State) -> StartConditions:
     """The conditions under which an application starts; raises InputError
     (`unknown-application`)."""
-    after = tuple(Condition(_number_of(one.application, state), one.outcome) for one in body.after)
-    return StartConditions(after, body.begin_ms or 0, body.held)
+    return StartConditions(dependencies_of(body.after, state), body.begin_ms or 0, body.held)
+
+
+def dependencies_of(after: Iterable[work.Dependency], state: State) -> tuple[Condition, ...]:
+    """The conditions about other applications; raises InputError (`unknown-application`)."""
+    return tuple(Condition(_number_of(one.application, state), one.outcome) for one in after)
 
 
 def _number_of(text: str, state: State) -> ApplicationId:

@@ -70,14 +70,14 @@ INPUT_TAGS = words(
         OvercommitOver PreemptContainers ReleaseContainers ReloadRefused RemoveLabels
         RequestContainers
         ReserveApplication SetPriority SetSafeMode SubmitApplication TidyQueues
-        TasksDue UndrainNode UnregisterMaster UpdateShares
+        TasksDue UndrainNode UnregisterMaster UpdateApplication UpdateShares
         """
 )
 EVENT_TAGS = words(
     """
         ApplicationAdmitted ApplicationDeferred
         ApplicationEnded ApplicationMoved ApplicationNumberTaken
-        ApplicationRejected ApplicationSubmitted ApplicationsForgotten
+        ApplicationRejected ApplicationSubmitted ApplicationUpdated ApplicationsForgotten
         ApplicationsOrdered AsksChanged AttemptEnded AttemptStarted BlacklistChanged
         ConfigurationLoaded ContainerAllocated ContainerCompleted ContainerHeld ContainerLaunched
         GangPaused GangRestarted GangResumed

@@ -183,3 +183,14 @@ void add_secrets(struct launch *launch) {
     const struct value *secrets = read_object("secrets.json");
     if (secrets) launch->environment = variables(secrets, launch->environment);
 }
+
+long long time_limit_of(const struct launch *launch) {
+    const struct value *value = read_object("launch.json");
+    for (size_t at = 0; value && at < value->count; at++) {
+        const struct value *limit = value->items[at];
+        if (strcmp(value->keys[at], "time_limit_ms")) continue;
+        if (limit->kind == JSON_NULL) return -1;
+        if (limit->kind == JSON_NUMBER && limit->number >= 0) return limit->number;
+    }
+    return launch->time_limit_ms;
+}

@@ -10,7 +10,7 @@
  * command runs (a field that this program does not know, a command that cannot be started) is handed
  * over to PYTHON ARGUMENT..., which begins again in this process, and then reports the failure in its
  * words.
- * The caller has blocked SIGTERM and SIGCHLD; they are received through a signalfd. */
+ * The caller has blocked SIGTERM and SIGCHLD; they and SIGURG are received through a signalfd. */
 
 #include "supervisor.h"
 
@@ -47,7 +47,7 @@ static struct {
     int signals, crowd; /* descriptors: signalfd; pids.events, or -1 */
     double crowd_looked_at;
     pid_t first;
-    bool first_ended, stop_wanted, over_memory, ending, warned, terminated;
+    bool first_ended, stop_wanted, limit_changed, over_memory, ending, warned, terminated;
     int status;
     const char *cause; /* why the supervisor ends it: a word of outcome.py; "": it ended by itself */
     int failure;       /* errno that goes with the cause */
@@ -173,16 +173,23 @@ static void wait_until(double until) {
     struct signalfd_siginfo received;
     while (read(own.signals, &received, sizeof received) == sizeof received)
         if (received.ssi_signo == SIGTERM) own.stop_wanted = true;
+        else if (received.ssi_signo == SIGURG) own.limit_changed = true; /* LIMIT_CHANGED of launch.py */
 }
 
 static void supervise(double started) {
     const struct launch *launch = &own.launch;
-    double end_at = launch->time_limit_ms < 0 ? -1 : started + (double)launch->time_limit_ms / 1000;
-    double look_at = started, warn_at = -1;
-    if (end_at >= 0 && launch->signal_before_ms) warn_at = end_at - (double)launch->signal_before_ms / 1000;
+    double look_at = started, end_at = -1, warn_at = -1;
+    bool begins = true;
     long long left_behind_ms = launch->grace_ms < LEFT_BEHIND_MS ? launch->grace_ms : LEFT_BEHIND_MS;
     while (reap()) {
         double now = monotonic_s(), until = -1;
+        if (begins || own.limit_changed) {
+            if (own.limit_changed) own.launch.time_limit_ms = time_limit_of(launch);
+            begins = own.limit_changed = false;
+            end_at = launch->time_limit_ms < 0 ? -1 : started + (double)launch->time_limit_ms / 1000;
+            bool warns = end_at >= 0 && launch->signal_before_ms && !own.warned;
+            warn_at = warns ? end_at - (double)launch->signal_before_ms / 1000 : -1;
+        }
         tell();
         if (!own.over_memory) {
             bool look = own.memory.interval_ms >= 0 && now >= look_at;
@@ -263,6 +270,7 @@ static void receive_signals(void) {
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGTERM);
     sigaddset(&wanted, SIGCHLD);
+    sigaddset(&wanted, SIGURG);
     sigprocmask(SIG_SETMASK, &wanted, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

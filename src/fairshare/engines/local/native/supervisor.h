@@ -66,6 +66,7 @@ struct launch {
 };
 struct launch read_launch(void); /* hands over what it does not know */
 void add_secrets(struct launch *launch);
+long long time_limit_of(const struct launch *launch); /* as launch.json has it now; negative: none */
 
 /* processes.c */
 struct pids {
