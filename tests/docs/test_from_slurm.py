@@ -29,6 +29,8 @@ OWN_PROCESS = ("run", "exec", "attach")
 SITE = """<configuration><property><name>yarn.resourcemanager.scheduler.class</name>
 <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler</value>
 </property><property><name>yarn.scheduler.minimum-allocation-mb</name><value>16</value></property>
+<property><name>yarn.scheduler.maximum-allocation-mb</name><value>65536</value></property>
+<property><name>yarn.scheduler.maximum-allocation-vcores</name><value>64</value></property>
 <property><name>yarn.node-labels.enabled</name><value>true</value>
 </property></configuration>"""
 QUEUES = {

@@ -45,6 +45,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: object) ->
     if not on_terminal():
         raise Failure("standard input and output are not a terminal: use fairshare run")
     options = submit.given_options(options)
+    options = submit.sized(client, options)
     submission = submit.from_command(without_dashes(command_line) or SHELL, options)
     submission = _on_terminal(with_caller(client, submission, options, of_file=False))
     with Endings() as endings:
@@ -61,7 +62,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: object) ->
 
 
 # What one terminal is not: several tasks, a driver, or a command with files of its own.
-_OF_ONE_TASK = ("time_limit_ms", "hosts", "racks")
+_OF_ONE_TASK = ("time_limit_ms", "time_ms", "hosts", "nodelist", "racks")
 _OF_TASKS = tuple(name for name in names_of("tasks") if name not in _OF_ONE_TASK)
 command.params += options_without(
     *(*_OF_TASKS, *names_of("way", "driver"), "output", "error", "input", "image", "mounts")

@@ -15,6 +15,7 @@ import msgspec
 from fairshare.api.ray_programs import Program, container_signal, program_arguments
 from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.arrays import Array
+from fairshare.cli.batch_scripts import with_script
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import waits_unread
@@ -115,8 +116,10 @@ def described(
     if job is not None:
         submission = from_file(job, command_line, options)
     else:
-        submission = from_command(command_line, options)
-        report_directives(command_line)
+        words, options = with_script(command_line, options)
+        if words is command_line:
+            report_directives(command_line)
+        submission = from_command(words, sized(client, options))
     if "ray" in options and shares_files(client.cluster()) and find_spec("ray") is None:
         raise Failure(
             f"Ray is not installed for {sys.executable}, with which the program and its workers"
@@ -130,11 +133,34 @@ def described(
 def given_options(options: Mapping[str, object]) -> dict[str, Any]:
     """The options of a command line that have a value."""
     # Not a truth test: 0 is a given value.
-    return {
+    given = {
         name: value
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
+    if "time_ms" in given:
+        if "time_limit_ms" in given:
+            raise click.UsageError("--time and --time-limit: give one of both")
+        given["time_limit_ms"] = given.pop("time_ms")
+    if "nodelist" in given:
+        if given.keys() & {"hosts", "racks"}:
+            raise click.UsageError("--nodelist, and --host or --rack: give one of both")
+        given["hosts"] = given["nodelist"]
+    return given
+
+
+def sized(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the size that `--exclusive` means."""
+    if "exclusive" not in options:
+        return dict(options)
+    refuse(options, ("memory", "vcores"), "--exclusive takes all of a node")
+    wanted = options.get("nodelist")
+    nodes = [one for one in client.nodes() if wanted is None or one.name in wanted]
+    if not nodes:
+        raise Failure(f"--exclusive: there is no node {', '.join(wanted or ())}".rstrip())
+    node = (min if wanted else max)(nodes, key=lambda one: tuple(one.total.values()))
+    whole = {"memory": node.total["memory-mb"], "vcores": node.total["vcores"]}
+    return {name: value for name, value in options.items() if name != "exclusive"} | whole
 
 
 def from_command(command_line: tuple[str, ...], options: Mapping[str, Any]) -> Submission:
@@ -168,6 +194,8 @@ def from_command(command_line: tuple[str, ...], options: Mapping[str, Any]) -> S
     if "gang" not in options:
         refuse(options, ("gang_timeout_ms",), "it has a meaning with --gang only")
     tasks = fields_of(options, "tasks") | _array(options)
+    if "nodelist" in options:
+        tasks["relax"] = False
     group = TaskGroup(name="task", resources=resources, **work, **tasks)
     return Submission(**job, tasks=(group,))
 

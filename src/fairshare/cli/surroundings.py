@@ -202,10 +202,11 @@ def report_directives(command_line: tuple[str, ...]) -> None:
                 found = re.findall(_DIRECTIVE, file.read(_MOST_READ))
             if found:
                 what = f"{counted(len(found), 'line')} with {found[0].decode()}"
-                line = (
-                    f"{word} has {what}, which fairshare does not read: give options instead, such"
-                    " as --memory 4g --vcores 2 --gpus 1 --time-limit 2h --array"
-                    " 1-10 (docs/how-to/from-slurm.md)"
+                line = f"{word} has {what}, which fairshare does not read" + (
+                    f": `fairshare submit {word}` does"
+                    if found[0] == b"#SBATCH"
+                    else ": give options instead, such as --memory 4g --vcores 2 --gpus 1"
+                    " --time-limit 2h --array 1-10 (docs/how-to/from-slurm.md)"
                 )
                 click.echo(plain_lines(line), err=True)
                 return

@@ -33,6 +33,28 @@ def parse_duration_ms(text: str) -> int:
     return durations.parse_duration_ms(text, least_ms=1)
 
 
+def parse_slurm_time_ms(text: str) -> int:
+    """A time limit as Slurm writes it: minutes, minutes:seconds, hours:minutes:seconds, or days
+    before them; or a duration with a unit.
+
+    >>> parse_slurm_time_ms("30"), parse_slurm_time_ms("1:30"), parse_slurm_time_ms("1-0")
+    (1800000, 90000, 86400000)
+    """
+    clock = re.fullmatch(r"([0-9]+):([0-5][0-9])", text.strip())
+    if clock is not None:
+        return durations.parse_duration_ms(f"{clock[1]}m{clock[2]}s", least_ms=1)
+    return durations.parse_duration_ms(text, bare_unit="m", least_ms=1)
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Names with commas between them.
+
+    >>> parse_names("gpu1,gpu2")
+    ('gpu1', 'gpu2')
+    """
+    return tuple(parse_name(name) for name in text.split(","))
+
+
 def parse_lifetime_s(text: str) -> int:
     """A whole number of seconds, at least 1.
 

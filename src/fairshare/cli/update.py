@@ -17,7 +17,7 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.placement_notes import no_priorities
-from fairshare.cli.units import parse_dependency, parse_duration_ms
+from fairshare.cli.units import parse_dependency, parse_duration_ms, parse_slurm_time_ms
 from fairshare.cli.verbs import Failure
 from fairshare.cli.work_options import OPTIONS
 from fairshare.client import Client, Refused
@@ -38,9 +38,15 @@ def _whole(text: str) -> int:
 @click.command()
 @click.argument("application", metavar="APP")
 @click.option(
-    "--time-limit",
     "--time",
     "-t",
+    "time_ms",
+    metavar="T|none",
+    type=_or_none(parse_slurm_time_ms, 0),
+    help="The same as Slurm writes it: 30 are minutes, 1:30 minutes and seconds.",
+)
+@click.option(
+    "--time-limit",
     "time_limit_ms",
     metavar="T|none",
     type=_or_none(parse_duration_ms, 0),
@@ -68,6 +74,7 @@ def command(
     client: Client,
     application: str,
     time_limit_ms: int | None,
+    time_ms: int | None,
     at_once: int | None,
     after: tuple[Dependency | None, ...],
     group: str | None,
@@ -80,6 +87,10 @@ def command(
     size that it has. --after and --begin are for an application that has not started. --tag
     replaces all tags. Either all changes are made, or none.
     """
+    if time_ms is not None:
+        if time_limit_ms is not None:
+            raise click.UsageError("--time and --time-limit: give one of both")
+        time_limit_ms = time_ms
     resources = dict(options.pop("resources"))
     sizes = {"memory-mb": "memory", "vcores": "vcores", GPU: "gpus"}
     for name, option in sizes.items():

@@ -25,7 +25,9 @@ from fairshare.cli.units import (
     parse_grace_ms,
     parse_lifetime_s,
     parse_name,
+    parse_names,
     parse_notify,
+    parse_slurm_time_ms,
     parse_tag,
     parse_umask,
     parse_variable,
@@ -44,7 +46,8 @@ _ALIASES: Final = {
     "name": ("--job-name", "-J"),
     "output": ("-o",),
     "queue": ("--partition", "-p"),
-    "time_limit_ms": ("--time", "-t"),
+    "nodelist": ("-w",),
+    "time_ms": ("-t",),
     "vcores": ("--cpus-per-task", "-c"),
 }
 """Further names of options: Slurm's."""
@@ -226,6 +229,14 @@ OPTIONS: Final = (
         "The time limit of one attempt: 90s, 10m, 2h, 1-12:00:00.",
     ),
     Opt(
+        "time_ms",
+        "tasks",
+        parse_slurm_time_ms,
+        "T",
+        "The same as Slurm writes it: 30 are minutes, 1:30 minutes and seconds.",
+        key=None,
+    ),
+    Opt(
         "grace_ms",
         "work",
         parse_grace_ms,
@@ -270,6 +281,22 @@ OPTIONS: Final = (
         key=None,
     ),
     Opt("hosts", "tasks", str, "H", "A preferred node; repeatable.", "--host", several=True),
+    Opt(
+        "nodelist",
+        "tasks",
+        parse_names,
+        "H,H",
+        "The only nodes that are used; --host names preferred ones.",
+        key=None,
+    ),
+    Opt(
+        "exclusive",
+        "work",
+        bool,
+        help="All memory and vcores of a node: of the smallest one of --nodelist, or of the"
+        " largest one.",
+        key=None,
+    ),
     Opt("racks", "tasks", str, "R", "A preferred rack; repeatable.", "--rack", several=True),
     Opt(
         "environment",
@@ -394,7 +421,10 @@ def fields_of(options: Mapping[str, object], where: Where) -> dict[str, Any]:
 
 
 OTHER_FORM: Final = frozenset(
-    {"memory", "vcores", "gpus", "resources", "array", "fail_fast", "keep_containers"}
+    {
+        *("memory", "vcores", "gpus", "resources", "exclusive"),
+        *("array", "fail_fast", "keep_containers", "nodelist", "time_ms"),
+    }
 )
 """Fields that a request has in another form, or elsewhere."""
 

@@ -49,7 +49,7 @@ def test_a_command_becomes_an_application_of_one_group(run, cluster):
 
 
 def test_options_have_slurms_names_too(run, cluster):
-    slurm = "-p ml -J train -c 4 --mem 2G -t 1-00:30:00 -o out -D /tmp --array 1-3"
+    slurm = "-p ml -J train -c 4 --mem 2G -t 1-0:30 -o out -D /tmp --array 1-3"
     ours = (
         "--queue ml --name train --vcores 4 --memory 2g --time-limit 24h30m --output out"
         " --directory /tmp --array 1-3"
@@ -391,7 +391,6 @@ def test_what_cannot_be_looked_up_does_not_spoil_a_submission(run, cluster):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        ("#!/bin/sh\n#SBATCH --mem=2G\n#SBATCH -c 4\n", "2 lines with #SBATCH"),
         ("#PBS -l mem=2g\n", "1 line with #PBS"),
         ("#!/bin/sh\n#$ -pe smp 4\n", "1 line with #$"),
         ("#!/bin/sh\n# SBATCH\n#SBATCHES\n#$x\n", ""),
@@ -407,6 +406,15 @@ def test_lines_for_another_scheduler_in_a_script_are_named(run, cluster, tmp_pat
             assert f"{script} has {named}, which fairshare does not read: give" in result.stderr
         else:
             assert result.stderr == ""
+
+
+def test_a_script_that_another_program_runs_is_not_read_for_slurm(run, cluster, tmp_path):
+    script = tmp_path / "train.sh"
+    script.write_text("#SBATCH --mem=2G\n")
+    result = run("submit", "--", "bash", str(script))
+    words = f"1 line with #SBATCH, which fairshare does not read: `fairshare submit {script}` does"
+    assert words in result.stderr
+    assert submitted(cluster)["tasks"][0]["arguments"] == ["bash", str(script)]
 
 
 def test_a_ray_program_is_refused_where_ray_is_not_installed(run, cluster, monkeypatch):
