@@ -18,12 +18,14 @@ from tests.hadoop import configuration
 from tests.hadoop.installation import Installation
 
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 OPENS = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
 READY_S = 180
 
 
 class Cluster:
-    """Our server with `nodes` NodeManagers; 0: its own local engine runs the containers."""
+    """Our server with `nodes` NodeManagers; 0: its own local engine runs the containers. While
+    `real` is set, a real ResourceManager is started in its place."""
 
     def __init__(
         self,
@@ -35,6 +37,7 @@ class Cluster:
     ) -> None:
         self.run = run
         self.installation = installation
+        self.real = False
         self.scheduler = scheduler
         self.nodes = nodes
         self.aggregates_logs = (more or {}).get("yarn.log-aggregation-enable") == "true"
@@ -87,7 +90,13 @@ class Cluster:
 
     def start_server(self) -> None:
         """Start the server, on the state directory that a server before it left."""
-        self.server = self._spawn("server", self._serve(self.server_conf, self.ports["web"]))
+        if self.real:
+            classpath = f"{self.server_conf}:{self.installation.jars}/*"
+            java = ("nice", "-n", "10", "java", "-Xmx500m", *configuration.JVM.split(), *OPENS)
+            words = [*java, "-cp", classpath, RESOURCE_MANAGER]
+            self.server = self._spawn("resourcemanager", words)
+        else:
+            self.server = self._spawn("server", self._serve(self.server_conf, self.ports["web"]))
         self.wait(lambda: self.active_nodes() >= 0, "the server answers")
 
     def start_standby(self, conf: Path, port: int) -> None:
@@ -108,6 +117,12 @@ class Cluster:
             *("--port", str(port), "--state", str(self.run / "state")),
             *engine,
         ]
+
+    def stop_server(self) -> None:
+        """End the server as its administrator would."""
+        assert self.server is not None
+        self.server.terminate()
+        self.server.wait()
 
     def kill_server(self) -> None:
         """End the server as a crash would."""

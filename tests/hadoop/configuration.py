@@ -163,12 +163,12 @@ def write_pair(run: Path, ports: dict[str, dict[str, int]]) -> dict[str, Path]:
         for port, name in SERVER_PORTS.items():
             addresses[f"{name}.{number}"] = f"127.0.0.1:{own[port]}"
     site = run / "conf/yarn-site.xml"
-    _add(site, site, addresses)
+    add(site, site, addresses)
     folders = {number: run / f"conf-{number}" for number in ports}
     for number, folder in folders.items():
         shutil.copytree(run / "conf", folder)
         own_site = folder / "yarn-site.xml"
-        _add(own_site, own_site, {"yarn.resourcemanager.ha.id": number})
+        add(own_site, own_site, {"yarn.resourcemanager.ha.id": number})
     return folders
 
 
@@ -193,8 +193,8 @@ def write_node(run: Path, name: str) -> tuple[Path, int]:
         "yarn.nodemanager.log-dirs": run / name / "logs",
         "yarn.nodemanager.recovery.dir": run / name / "recovery",
     }
-    _add(run / "conf/yarn-site.xml", folder / "yarn-site.xml", own)
-    _add(
+    add(run / "conf/yarn-site.xml", folder / "yarn-site.xml", own)
+    add(
         run / "conf/mapred-site.xml",
         folder / "mapred-site.xml",
         {"mapreduce.shuffle.port": shuffle},
@@ -209,7 +209,8 @@ def write(path: Path, properties: dict[str, object]) -> None:
     )
 
 
-def _add(source: Path, target: Path, properties: dict[str, object]) -> None:
+def add(source: Path, target: Path, properties: dict[str, object]) -> None:
+    """The file `source` with further properties, as `target`."""
     text = source.read_text()
     target.write_text(text.replace("</configuration>", _rows(properties) + "</configuration>"))
 

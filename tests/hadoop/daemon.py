@@ -10,10 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.hadoop.cluster import OPENS
+from tests.hadoop.cluster import OPENS, RESOURCE_MANAGER
 from tests.hadoop.configuration import JVM
-
-RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 
 
 def main(what: str, run: str, classpath: str) -> None:

@@ -25,6 +25,7 @@ case "$1" in
   node) run $cli.NodeCLI "${{@:2}}" ;;
   queue) run $cli.QueueCLI "${{@:2}}" ;;
   rmadmin) run $cli.RMAdminCLI "${{@:2}}" ;;
+  cluster) run $cli.ClusterCLI "${{@:2}}" ;;
   application) run $cli.ApplicationCLI "$@" ;;
   jar) run org.apache.hadoop.examples.ExampleDriver "${{@:3}}" ;;
   --daemon) exec {python} -m tests.hadoop.daemon "$2" {run} "{conf}:{jars}/*" ;;
@@ -44,7 +45,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory):
     if why:
         pytest.skip(why)
     run = tmp_path_factory.mktemp("cluster") / "run"
-    cluster = Cluster(run, Installation(), "capacity", nodes=1)
+    labels = {
+        "yarn.node-labels.enabled": "true",
+        "yarn.node-labels.fs-store.root-dir": f"file://{run}/labels",
+    }
+    cluster = Cluster(run, Installation(), "capacity", nodes=1, more=labels)
     commands = run / "bin"
     commands.mkdir()
     known = {"jvm": " ".join([*JVM.split(), *OPENS]), "run": run, "conf": cluster.conf}
@@ -60,6 +65,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory):
 EXPECTED = {
     "yarn node -list": r"Total Nodes:1\b[\s\S]*RUNNING",
     "yarn queue -status default": r"State : RUNNING",
+    'yarn rmadmin -addToClusterNodeLabels "spot(exclusive=false)"': "",
     "fairshare nodes": r"localhost:\d+",
     "fairshare submit --queue root.default --memory 256m --wait -- sh -c 'echo $FAIRSHARE_NODE'": (
         r"FINISHED: task 1/1"

@@ -14,36 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.hadoop import configuration
-from tests.hadoop.cluster import OPENS, Cluster
+from tests.hadoop.cluster import Cluster
 from tests.hadoop.compare import conf
 from tests.hadoop.compare.answers import Difference, differences
 from tests.hadoop.compare.life import live
 from tests.hadoop.compare.reasons import reason_for, unneeded
 from tests.hadoop.compare.side import Side
-from tests.hadoop.daemon import RESOURCE_MANAGER
 from tests.hadoop.installation import FOLDER, Installation, Missing
 
 NODES = 2
-
-
-class Pair(Cluster):
-    """One configuration directory, on which a real ResourceManager or ours is started."""
-
-    def __init__(self, run: Path, installation: Installation, scheduler: str) -> None:
-        super().__init__(run, installation, scheduler, NODES, conf.site(run))
-        conf.write_queues(self.conf, scheduler)
-        self.real = True
-
-    def start_server(self) -> None:
-        """Start the one that is wanted now."""
-        if not self.real:
-            super().start_server()
-            return
-        classpath = f"{self.conf}:{self.installation.jars}/*"
-        java = ["nice", "-n", "10", "java", "-Xmx500m", *configuration.JVM.split(), *OPENS]
-        self.server = self._spawn("resourcemanager", [*java, "-cp", classpath, RESOURCE_MANAGER])
-        self.wait(lambda: self.active_nodes() >= 0, "the ResourceManager answers")
 
 
 def main() -> int:
@@ -104,7 +83,8 @@ def recorded(
     """The answers of one of the two, by the name of the call."""
     run = runs / f"{scheduler}-{'real' if real else 'ours'}"
     shutil.rmtree(run, ignore_errors=True)
-    cluster = Pair(run, installation, scheduler)
+    cluster = Cluster(run, installation, scheduler, NODES, conf.site(run))
+    conf.write_queues(cluster.conf, scheduler)
     cluster.real = real
     with cluster:
         side = Side(cluster.ports, conf.node_ports(run), run)
