@@ -48,7 +48,7 @@ def command(
     it.
     """
     options = submit.given_options(options)
-    options = submit.sized(client, {"name": "jupyter", **options})
+    options = submit.completed(client, {"name": "jupyter", **options})
     submission = submit.from_command(("jupyter", "lab"), {**options, "max_attempts": 1})
     submission = with_caller(client, submission, options, of_file=False)
     program = _program(submission) if shares_files(client.cluster()) else "jupyter-lab"

@@ -139,7 +139,8 @@ command.params += options_without("max_attempts")
 
 
 def _run(client: Client, command_line: tuple[str, ...], options: Mapping[str, object]) -> int:
-    submission = submit.from_command(command_line, submit.sized(client, options))
+    options = submit.completed(client, options)
+    submission = submit.from_command(command_line, options)
     submission = with_caller(client, submission, options, of_file=False)
     with Endings() as endings:
         application = client.submit(submission)

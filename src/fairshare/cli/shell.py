@@ -45,7 +45,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: object) ->
     if not on_terminal():
         raise Failure("standard input and output are not a terminal: use fairshare run")
     options = submit.given_options(options)
-    options = submit.sized(client, options)
+    options = submit.completed(client, options)
     submission = submit.from_command(without_dashes(command_line) or SHELL, options)
     submission = _on_terminal(with_caller(client, submission, options, of_file=False))
     with Endings() as endings:

@@ -23,8 +23,10 @@ from fairshare.cli.surroundings import (
     chosen_directory,
     chosen_files,
     report_directives,
+    report_left_out,
     with_caller,
 )
+from fairshare.cli.user_defaults import user_defaults
 from fairshare.cli.verbs import Failure
 from fairshare.cli.wait import wait_for_end
 from fairshare.cli.work_options import container_size, fields_of, names_of, options_without, refuse
@@ -115,11 +117,14 @@ def described(
     options = given_options(options)
     if job is not None:
         submission = from_file(job, command_line, options)
+        options = {**_defaults_beside(options), **options}
     else:
         words, options = with_script(command_line, options)
         if words is command_line:
             report_directives(command_line)
-        submission = from_command(words, sized(client, options))
+        options = completed(client, options)
+        submission = from_command(words, options)
+        report_left_out(options)
     if "ray" in options and shares_files(client.cluster()) and find_spec("ray") is None:
         raise Failure(
             f"Ray is not installed for {sys.executable}, with which the program and its workers"
@@ -149,10 +154,10 @@ def given_options(options: Mapping[str, object]) -> dict[str, Any]:
     return given
 
 
-def sized(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the size that `--exclusive` means."""
+def completed(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the user's defaults, and the size that `--exclusive` means."""
     if "exclusive" not in options:
-        return dict(options)
+        return {**_defaults_beside(options), **options}
     refuse(options, ("memory", "vcores"), "--exclusive takes all of a node")
     wanted = options.get("nodelist")
     nodes = [one for one in client.nodes() if wanted is None or one.name in wanted]
@@ -160,7 +165,19 @@ def sized(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:
         raise Failure(f"--exclusive: there is no node {', '.join(wanted or ())}".rstrip())
     node = (min if wanted else max)(nodes, key=lambda one: tuple(one.total.values()))
     whole = {"memory": node.total["memory-mb"], "vcores": node.total["vcores"]}
-    return {name: value for name, value in options.items() if name != "exclusive"} | whole
+    kept = {name: value for name, value in options.items() if name != "exclusive"}
+    return {**_defaults_beside(options), **kept, **whole}
+
+
+def _defaults_beside(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's defaults, without what makes no sense beside some options."""
+    said = user_defaults()
+    if "notify" not in said:
+        said.pop("notify_on", None)
+    for option, other in (("notify", "notify_on"), ("export", "exported")):
+        if option in options:
+            said.pop(other, None)
+    return said
 
 
 def from_command(command_line: tuple[str, ...], options: Mapping[str, Any]) -> Submission:
@@ -310,6 +327,11 @@ def from_file(path: Path, command_line: tuple[str, ...], options: Mapping[str, A
             replaced["driver"] = msgspec.structs.replace(
                 job.driver, environment=job.driver.environment | more
             )
+    of_user = _defaults_beside(options)
+    if job.queue is None and "queue" in of_user:
+        replaced.setdefault("queue", of_user["queue"])
+    if not job.notify and "notify" in of_user and "notify" not in replaced:
+        replaced |= {name: of_user[name] for name in ("notify", "notify_on") if name in of_user}
     if job.name is None and "name" not in replaced:
         replaced["name"] = path.stem
     return msgspec.structs.replace(job, **replaced)

@@ -8,6 +8,7 @@ Activation scripts of packages do not run.
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,7 @@ import click
 import msgspec
 
 from fairshare.api.work import Command
+from fairshare.cli.user_defaults import defaults_file
 from fairshare.client import Client, Submission
 from fairshare.client.caller import exported, shares_files, taken_along, this_caller
 from fairshare.client.errors import NotHere
@@ -176,6 +178,10 @@ def with_caller(
     """
     here = shares_files(client.cluster())
     variables = exported(options.get("export", "default" if here else "none"))
+    if "export" not in options:
+        variables |= {
+            name: os.environ[name] for name in options.get("exported", ()) if name in os.environ
+        }
     environment = chosen_environment(options)
     if "image" in options and environment is not None:
         raise click.UsageError("--python, --venv and --conda: an image has a Python of its own")
@@ -188,6 +194,35 @@ def with_caller(
     current = "directory" not in options and not of_file
     into_images = "export" in options
     return taken_along(submission, caller, variables, directory=current, into_images=into_images)
+
+
+NEEDED: Final = (
+    *(
+        "AWS_PROFILE",
+        "COMET_API_KEY",
+        "DISPLAY",
+        "HF_HOME",
+        "HF_TOKEN",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+    ),
+    *("KAGGLE_CONFIG_DIR", "MLFLOW_TRACKING_URI", "NEPTUNE_API_TOKEN", "NO_PROXY", "NLTK_DATA"),
+    *("SSH_AUTH_SOCK", "TORCH_HOME", "WANDB_API_KEY", "WANDB_MODE", "XDG_CACHE_HOME"),
+    *("http_proxy", "https_proxy", "no_proxy"),
+)
+"""Variables that programs may need and that do not come along by default: some are secret."""
+
+
+def report_left_out(options: Mapping[str, Any]) -> None:
+    """Tell a user at a terminal once which known variables of the shell do not come along."""
+    given = {*dict(options.get("environment", ())), *options.get("exported", ())}
+    names = [name for name in NEEDED if name in os.environ and name not in given]
+    if names and "export" not in options and sys.stderr.isatty():
+        click.echo(
+            f"not passed on: {', '.join(names)} (pass --env NAME, or list them under export in"
+            f" {defaults_file()})",
+            err=True,
+        )
 
 
 def report_directives(command_line: tuple[str, ...]) -> None:
