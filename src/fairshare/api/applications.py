@@ -281,9 +281,11 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     `group` is the group of tasks that waits, None for the whole application or a master's own
     request, which `priority` and `request` identify; `containers` is how many wait for this.
     `ahead` are the first of those served before it, `also` the causes that must be lifted besides.
-    `drained` is a drained node with room; `preempting` containers of others are to be killed, the
-    first at `kill_at_ms`, otherwise `preemption` says what keeps preemption away; `weight` is the
-    user's; at `due_ms` a gang gives up, or tries again.
+    With `never` waiting does not help. `drained` is a drained node with room, and `refused` one
+    that its master's blacklist has; `selective`: it does not accept every node. `preempting`
+    containers of others are to be killed, the first at `kill_at_ms`, otherwise `preemption` says
+    what keeps preemption away; `weight` is the user's; at `due_ms` a gang gives up, or
+    tries again, or a lifetime ends.
     """
 
     cause: str
@@ -302,7 +304,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     ahead: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    never: bool = False
     drained: str = ""
+    refused: str = ""
+    selective: bool = False
     preempting: int = 0
     kill_at_ms: int = 0
     weight: float = 1.0

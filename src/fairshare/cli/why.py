@@ -34,7 +34,8 @@ def command(client: Client, application: str, as_json: bool) -> None:
         if details.state == "REJECTED":
             click.echo(f"It was refused: {in_plain_words(details.diagnostics)}")
         else:
-            click.echo(f"It is not waiting: it is {details.state}.")
+            why = f" {in_plain_words(details.diagnostics)}" if details.diagnostics else ""
+            click.echo(f"It is not waiting: it is {details.state}.{why}")
         return
     for reason in reasons:
         _print_reason(console, reason)

@@ -19,6 +19,7 @@ from fairshare.core.model.resources import Resource, count_fitting
 from fairshare.core.model.tasks import GROUP_REQUESTS, GroupProgress, TaskBoard, TaskState
 from fairshare.core.model.work import ANYWHERE, ContainerRequest, ResourceRequest, TaskGroup
 from fairshare.core.schedulers.protocol import Refusal, State, Step
+from fairshare.core.schedulers.reasons import Bound
 from fairshare.documents.bounds import GANG_RESTARTS
 from fairshare.documents.indexes import ranges_text
 from fairshare.wording import counted
@@ -194,7 +195,7 @@ NOT_NEEDED = "no task is left"
 # unlaunched, until nothing is missing. A gang that holds some for longer than its timeout gives
 # them back, so that two gangs which hold each other's containers cannot wait for ever, and asks
 # again after a pause, or as soon as there is room for the whole of it. A gang that is larger than
-# the empty cluster pauses at once.
+# the empty cluster, or than a limit of its queues or its user, pauses at once.
 #
 # The pause is the timeout, doubled with each further one, at most 8 times the timeout: 60 s, 120 s,
 # 240 s, 480 s, 480 s with the default.
@@ -264,10 +265,18 @@ def restart_broken_gangs(step: Step, application: Application) -> None:
 
 
 def gang_has_room(
-    state: State, application: Application, progress: GroupProgress, size: Resource, label: str
+    state: State,
+    application: Application,
+    progress: GroupProgress,
+    size: Resource,
+    label: str,
+    bounds: Sequence[Bound],
 ) -> bool:
-    """Whether all containers of a gang fit into what is free now, and not reserved."""
+    """Whether all containers of a gang fit into what is free now, and not reserved, and into what
+    the limits of its queues and its user leave."""
     missing = len(progress.waiting)
+    if any(bound.now < missing for bound in bounds):
+        return False
     for node in _accepted(state, application, progress, label):
         if node.name not in state.drains:
             missing -= _fitting(state, size, node.for_others(state.room(node)))
@@ -277,14 +286,23 @@ def gang_has_room(
 
 
 def most_of_gang(
-    state: State, application: Application, progress: GroupProgress, size: Resource, label: str
+    state: State,
+    application: Application,
+    progress: GroupProgress,
+    size: Resource,
+    label: str,
+    bounds: Sequence[Bound],
 ) -> int:
-    """How many containers of a gang fit into all nodes that it accepts while they are empty;
-    counted until they are enough."""
+    """How many containers of a gang its limits admit, and fit into all nodes that it accepts while
+    they are empty; counted until they are enough."""
+    wanted = len(progress.waiting)
+    most = min((bound.most for bound in bounds), default=wanted)
+    if most < wanted:
+        return most
     count = 0
     for node in _accepted(state, application, progress, label):
         count += _fitting(state, size, state.offered(node))
-        if count >= len(progress.waiting):
+        if count >= wanted:
             break
     return count
 

@@ -3,6 +3,8 @@
 `resource_manager.py` calls these steps; they change the state only through `step.emit`.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from fairshare.core.manager import groups
@@ -26,6 +28,7 @@ from fairshare.core.model.resources import Resource
 from fairshare.core.model.tasks import GROUP_REQUESTS, is_own_failure
 from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step
+from fairshare.core.schedulers.reasons import Bound
 
 MASTER_PRIORITY = 0
 """The request priority of a master's own container, as in Hadoop."""
@@ -131,7 +134,7 @@ class Lifecycle:
                 self._enter(step, application, [withdrawn])
             return
         request = groups.request(number, progress, len(progress.waiting))
-        place = application, progress, *self._size_and_label(step, application, request)
+        place = application, progress, *self._place_of(step, application, request)
         if due or groups.gang_has_room(self.state, *place):
             count = groups.most_of_gang(self.state, *place)
             if count < len(progress.waiting):
@@ -140,11 +143,13 @@ class Lifecycle:
                 step.emit(GangResumed(application.id, number))
                 self._enter(step, application, [request])
 
-    def _size_and_label(
+    def _place_of(
         self, step: Step, application: Application, request: ContainerRequest
-    ) -> tuple[Resource, str]:
+    ) -> tuple[Resource, str, Sequence[Bound]]:
+        """The size and the partition of the containers that a gang requests, and its limits."""
         size = self.scheduler.normalise(step, application.queue, request.resource)
-        return size, label_of(self.scheduler, application, request)
+        label = label_of(self.scheduler, application, request)
+        return size, label, self.scheduler.limits_of(application.id).bounds(size, label)
 
     def _enter_tasks(
         self, step: Step, application: Application, requests: list[ContainerRequest]
@@ -164,7 +169,7 @@ class Lifecycle:
             return False
         if groups.held_by_gang(self.state, application, number):
             return True
-        place = application, progress, *self._size_and_label(step, application, request)
+        place = application, progress, *self._place_of(step, application, request)
         count = groups.most_of_gang(self.state, *place)
         if count < len(progress.waiting):
             groups.pause_gang(step, self.state, application, number, count)

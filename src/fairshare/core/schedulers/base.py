@@ -39,7 +39,7 @@ from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, Steps, in_one_step
-from fairshare.core.schedulers.reasons import Limits, NotInQueue, Reason
+from fairshare.core.schedulers.reasons import Bound, Limits, NotInQueue, Reason
 from fairshare.core.schedulers.views import (
     ApplicationView,
     QueueView,
@@ -131,6 +131,9 @@ class BaseLimits:
         return ()
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        return ()
+
+    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
         return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:

@@ -15,7 +15,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Drain, Node
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, fits, positive
 from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.offers import Offers, Survey
@@ -79,13 +79,13 @@ class Cause(enum.StrEnum):
     # none of the `count` nodes, such as `node`, could start containers; one is tried at `due_ms`
     NODES_FAILING = "nodes-failing", Lasts.PASSING
 
-    # all `count` nodes that it may use are drained, as is `node`
+    # all `count` nodes that it could use are drained, as is `node`
     NODES_DRAINED = "nodes-drained", Lasts.OBSTACLE
     # this partition has no nodes
     NO_NODES = "no-nodes", Lasts.PERMANENT
-    # `available` is the maximum of any node, by type
+    # of the nodes that it accepts, `node` comes nearest, with `available`
     TOO_LARGE = "larger-than-every-node", Lasts.PERMANENT
-    # of its `containers`, `count` fit at the same time
+    # of its `containers`, `count` fit at the same time, or the limits `also` admit them
     GANG_TOO_LARGE = "gang-larger-than-cluster", Lasts.PERMANENT
     # it names hosts or racks, and none of them exists
     PLACE_UNKNOWN = "no-such-place", Lasts.PERMANENT
@@ -109,12 +109,14 @@ class Cause(enum.StrEnum):
     KEPT_FOR_IT = "room-kept-for-it", Lasts.PASSING
     # `node` has room, and keeps `limit` free for the first of `ahead` since `due_ms`
     KEPT_FOR_ANOTHER = "room-kept-for-another", Lasts.OBSTACLE
-    # `count` with room; the only one is `node`
+    # `count` with room, for `ahead`; the only one of the cluster is `node`
     RESERVED_FOR_OTHERS = "nodes-reserved-for-others", Lasts.OBSTACLE
     # `node` comes nearest, with `available` free
     NO_ROOM = "no-room", Lasts.OBSTACLE
     # it was passed over `count` times
     NEARER_NODE = "waits-for-a-nearer-node", Lasts.PASSING
+    # its own request for containers of `limit` is
+    OWN_FIRST = "own-request-first", Lasts.PASSING
     # `count` applications or queues are served before it
     OTHERS_FIRST = "others-first", Lasts.PASSING
     # no obstacle
@@ -132,6 +134,8 @@ class Cause(enum.StrEnum):
     # a group of tasks waits for others of its application; last, since what the earlier groups
     # wait for is what the application waits for
     GROUPS_AHEAD = "groups-ahead", Lasts.PASSING
+    # its lifetime ends at `due_ms`, and what waits then never starts
+    LIFETIME = "lifetime-ends", Lasts.PASSING
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -142,11 +146,13 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     the size of one container. `ahead` lists the applications that are served first (the first few).
 
     `also` are the other obstacles for the same containers: removing only this one does not help.
-    `drained` is a drained node that has room for one container. `preempting` is the number of
-    containers of other applications to be killed for it, the first at `kill_at_ms`; without any,
-    `preemption` says what the application is owed and what keeps preemption away, if it is below
-    its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries again, or since
-    when room is kept.
+    `never`: a limit that waiting does not help against, as not even one container fits into it.
+    `drained` is a drained node that has room for one container, and `refused` one that the
+    application's blacklist has; `selective`: the ask does not accept every node. `preempting` is
+    the number of containers of other applications to be killed for it, the first at `kill_at_ms`;
+    without any, `preemption` says what the application is owed and what keeps preemption away, if
+    it is below its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries
+    again, or a lifetime ends, or since when room is kept.
     """
 
     cause: Cause
@@ -165,7 +171,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
     ahead: tuple[ApplicationId, ...] = ()
     also: tuple["Reason", ...] = ()
+    never: bool = False
     drained: str = ""
+    refused: str = ""
+    selective: bool = False
     preempting: int = 0
     kill_at_ms: int = 0
     weight: float = 1.0
@@ -177,6 +186,15 @@ MOST_AHEAD = 5
 """The most applications that a reason names."""
 
 
+class Bound(NamedTuple):
+    """How many containers of one size a limit lets an application have at the same time: `most` if
+    nothing else counts for it, and `now` how many more beside what does."""
+
+    most: int
+    now: int
+    reason: Reason
+
+
 class Limits(Protocol):
     """The limits that only a scheduler knows; an empty answer means no obstacle."""
 
@@ -185,6 +203,10 @@ class Limits(Protocol):
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Limits of queues and users that one more container of this size would exceed."""
+
+    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
+        """The limits of queues and users on containers of a size that are to run together; without
+        a label in the application's own partition."""
 
     def partition(self, key: AskKey) -> Iterable[Node]:
         """The nodes of the ask's partition, whatever places it names."""
@@ -212,6 +234,9 @@ class NotInQueue:
         return [Reason(cause=Cause.NOT_STARTED, queue=self._queue)]
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
+        return ()
+
+    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
         return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:
@@ -274,23 +299,44 @@ def _reasons(
         return reasons
     if not application.attempt.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
-    view = _View(application, limits, drained, survey, ahead, {})
+    memory_alone = state is not None and state.counts_memory_alone
+    view = _View(application, limits, drained, survey, ahead, memory_alone, {})
     reasons = list(limits.of_application())
     if reasons:
         wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
         return _together(reasons, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
+    first: dict[str, Resource] = {}  # by partition, the first ask that something keeps waiting
     for key in application.attempt.asks.wanting:
-        reasons.append(_with_preemption(view, key, _of_ask(view, key)))
+        reason = _of_ask(view, key)
+        own = first.get(key.label)
+        if own is not None and _waits_for_own(reason, application.id):
+            reason = msgspec.structs.replace(reason, cause=Cause.OWN_FIRST, limit=own, ahead=())
+        elif reason.cause not in _NEXT and reason.wanted is not None:
+            first.setdefault(key.label, reason.wanted)
+        reasons.append(_with_preemption(view, key, reason))
     reasons += _of_pauses(application)
     reasons += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
-        reasons += _of_gangs(application, state)
+        reasons += _of_gangs(application, limits, state)
     if not reasons and application.managed and not application.attempt.registered:
         reasons.append(Reason(cause=Cause.MASTER_SILENT))
+    if reasons and application.expires_ms is not None:
+        reasons.append(Reason(cause=Cause.LIFETIME, due_ms=application.expires_ms))
     if len(reasons) > 1:
         reasons.sort(key=lambda reason: (_RANK[reason.cause], reason.request))
     return reasons
+
+
+_NEXT = (Cause.NEXT_OFFER, Cause.OTHERS_FIRST, Cause.NEARER_NODE)
+"""The causes of asks that have room."""
+
+
+def _waits_for_own(reason: Reason, application: ApplicationId) -> bool:
+    """Whether nothing but the application itself is in the way of an ask. Schedulers go on to an
+    application's next ask only when the one before has all its containers."""
+    reserved = reason.cause is Cause.RESERVED_FOR_OTHERS and reason.ahead == (application,)
+    return reserved or reason.cause is Cause.NEXT_OFFER
 
 
 _RANK: Mapping[Cause, int] = {cause: rank for rank, cause in enumerate(Cause)}
@@ -304,6 +350,7 @@ class _View(NamedTuple):
     drained: Mapping[str, Drain]
     survey: Survey
     ahead: bool
+    memory_alone: bool  # the other types do not count
     preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
 
 
@@ -370,23 +417,29 @@ def _of_limited_groups(application: Application) -> Iterator[Reason]:
             )
 
 
-def _of_gangs(application: Application, state: "State") -> Iterator[Reason]:
+def _of_gangs(application: Application, limits: Limits, state: "State") -> Iterator[Reason]:
     """The gangs that hold containers until the others are there, or paused."""
     for number, progress in enumerate(application.tasks.groups):
         gang = state.gangs.get((application.id, number))
         if gang is None or gang.due_ms is None:
             continue
         held = len(gang.held)
-        cause = Cause.GANG_PAUSED if gang.paused else Cause.GANG_HOLDS
-        if gang.most is not None:
-            cause, held = Cause.GANG_TOO_LARGE, gang.most
-        yield Reason(
-            cause=cause,
+        about = Reason(
+            cause=Cause.GANG_PAUSED if gang.paused else Cause.GANG_HOLDS,
             group=number,
-            containers=len(progress.waiting) - len(gang.held),
+            containers=len(progress.waiting) - held,
+            wanted=progress.spec.resource,
             count=held,
             due_ms=gang.due_ms,
         )
+        bounds = limits.bounds(progress.spec.resource, None) if gang.paused else ()
+        if gang.most is not None:
+            about = msgspec.structs.replace(about, cause=Cause.GANG_TOO_LARGE, count=gang.most)
+            too_small = [bound for bound in bounds if bound.most < about.containers]
+        else:
+            too_small = [bound for bound in bounds if bound.now < about.containers]
+        also = tuple(_about(about, bound.reason) for bound in too_small)
+        yield msgspec.structs.replace(about, also=also)
 
 
 def _of_ask(view: _View, key: AskKey) -> Reason:
@@ -405,14 +458,19 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
         label=key.label,
     )
     partition, refused = view.limits.partition, view.application.attempt.blacklist
-    offers = view.survey.offers(key, size, partition, view.drained, refused)
+    types = 1 if view.memory_alone else len(size)
+    offers = view.survey.offers(key, size, partition, view.drained, refused, types)
     if offers.partition and not offers.nodes:
         first = min(node.name for node in offers.partition)
         return msgspec.structs.replace(
             about, cause=Cause.NODES_DRAINED, count=len(offers.partition), node=first
         )
-    if len(offers.nodes) < len(offers.partition):
-        about = msgspec.structs.replace(about, drained=offers.drained_room)
+    about = msgspec.structs.replace(
+        about,
+        drained=offers.drained_room if len(offers.nodes) < len(offers.partition) else "",
+        refused=offers.refused_room,
+        selective=len(offers.accepted) < len(offers.nodes),
+    )
     never = _of_places(offers, about)
     if never is not None:
         return never
@@ -449,8 +507,11 @@ def _with_preemption(view: _View, key: AskKey, reason: Reason) -> Reason:
 
 
 def _about(about: Reason, reason: Reason) -> Reason:
+    limit, wanted = reason.limit, about.wanted
+    above = limit is not None and wanted is not None and not fits(wanted, limit)
     return msgspec.structs.replace(
         reason,
+        never=reason.cause is Cause.QUEUE_MAXIMUM and above,
         group=about.group,
         priority=about.priority,
         request=about.request,
@@ -458,6 +519,7 @@ def _about(about: Reason, reason: Reason) -> Reason:
         wanted=about.wanted,
         label=about.label,
         drained=about.drained,
+        refused=about.refused,
     )
 
 
@@ -466,11 +528,19 @@ def _of_places(offers: Offers, about: Reason) -> Reason | None:
     replace = msgspec.structs.replace
     if not offers.nodes:
         return replace(about, cause=Cause.NO_NODES)
+    if not offers.large and (names := offers.drained_large):
+        return replace(about, cause=Cause.NODES_DRAINED, count=len(names), node=names[0])
     if not offers.accepted:
         return replace(about, cause=Cause.PLACE_UNKNOWN)
     if not offers.large:
-        count = len(offers.accepted)
-        return replace(about, cause=Cause.TOO_LARGE, available=offers.largest, count=count)
+        node = offers.nearest_in_size
+        return replace(
+            about,
+            cause=Cause.TOO_LARGE,
+            available=node.total,
+            node=node.name,
+            count=len(offers.accepted),
+        )
     if not offers.usable:
         return replace(about, cause=Cause.BLACKLISTED, count=len(offers.large))
     return None
@@ -501,7 +571,7 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
             about,
             cause=Cause.NO_ROOM,
             node=nearest.name,
-            available=nearest.available,
+            available=positive(nearest.available),
             count=count,
             ahead=ahead,
             preempting=len(kills),
@@ -513,7 +583,16 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
         count = len(offers.roomy)
         reservation = offers.roomy[0].reservation
         if reservation is None or reservation.whole:
-            return replace(about, cause=Cause.RESERVED_FOR_OTHERS, count=count, node=only)
+            others = dict.fromkeys(
+                node.reservation.application for node in offers.roomy if node.reservation
+            )
+            return replace(
+                about,
+                cause=Cause.RESERVED_FOR_OTHERS,
+                count=count,
+                node=only,
+                ahead=tuple(others)[:MOST_AHEAD],
+            )
         return replace(
             about,
             cause=Cause.KEPT_FOR_ANOTHER,
@@ -528,6 +607,12 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
     if count:
         return replace(about, cause=Cause.OTHERS_FIRST, count=count, ahead=ahead)
     return replace(about, available=free[0].available, node=free[0].name)
+
+
+def running_applications(most: int, *, queue: str = "", user: str = "") -> Reason:
+    """The limit of a queue or of a user on applications that run at once, which is reached."""
+    cause = Cause.USER_APPLICATIONS if user else Cause.QUEUE_APPLICATIONS
+    return Reason(cause=cause, queue=queue, user=user, count=most, never=most <= 0)
 
 
 def applications_before(

@@ -34,7 +34,7 @@ from fairshare.errors import ConfigurationError, InputError
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.runtime.journal.memory import ForgetfulJournal
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import words_of
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 from fairshare.settings.reservations import with_reservations
@@ -254,7 +254,7 @@ class FairshareCluster:
         known = scheduler.state.applications[application]
         if known.over:
             return [known.diagnostics] if known.diagnostics else []
-        words = Words(self.types, scheduler.state.epoch_ms, self._simulator.clock.now_ms())
+        words = words_of(scheduler.state, self._simulator.clock.now_ms())
         causes = reasons(known, scheduler.limits_of(application), scheduler.state)
         return [words.explain(one).sentence for one in causes]
 

@@ -33,7 +33,7 @@ from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.memory import ForgetfulJournal
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.runtime import Observer
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import Words, words_of
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.registry import family_of
 from fairshare.wording import counted
@@ -187,7 +187,7 @@ def unfinished(scheduler: Scheduler, most: int | None = None) -> tuple[Unfinishe
     """The applications that are not over, each with the most important reason why it waits; at
     most `most` of them, as each takes a while."""
     state = scheduler.state
-    words = Words(state.types, state.epoch_ms)
+    words = words_of(state)
     waiting: list[Unfinished] = []
     for application in state.applications.values():
         if application.over:

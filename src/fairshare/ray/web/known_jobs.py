@@ -19,7 +19,7 @@ from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId, application_name
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import words_of
 from fairshare.server.server import LiveServer
 from fairshare.server.web.actors import caller_of, identity_of, sees_all_of
 from fairshare.server.web.audit import note
@@ -175,5 +175,5 @@ def _message(server: LiveServer, application: Application, status: str, *, expla
     if not reasons:
         return _MESSAGES[status]
     state = server.service.state
-    words = Words(state.types, state.epoch_ms, server.service.now_ms())
+    words = words_of(state, server.service.now_ms())
     return words.explain(reasons[0]).sentence

@@ -15,8 +15,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from fairshare.core.model.identifiers import application_name
-from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes, fits
+from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.core.schedulers.entitlement import Entitlement, Obstacle, Preemption
+from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.wording import counted
 
@@ -67,8 +68,8 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     Cause.QUEUE_MASTERS: Said(
         "limit",
         "The masters in {queue} use {used} of {limit}: {no_more}.",
-        "another application of {queue} ends, or the part that masters may have is raised"
-        " (maxAMShare, maximum-am-resource-percent)",
+        "another application of {queue} ends and those that came earlier have started, or the part"
+        " that masters may have is raised (maxAMShare, maximum-am-resource-percent)",
     ),
     Cause.USER_MASTERS: Said(
         "limit",
@@ -123,7 +124,7 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     ),
     Cause.NODES_DRAINED: Said(
         "stopped",
-        "{all_nodes} {count:is|are} being drained: no new containers start there.",
+        "{all_nodes} being drained: no new containers start there.",
         "a node joins, or when an administrator says `fairshare admin undrain {node}`",
     ),
     Cause.NO_CAPACITY: Said(
@@ -139,8 +140,8 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     ),
     Cause.TOO_LARGE: Said(
         "impossible",
-        "One container of {wanted} is larger than every node:"
-        " {count:the only node that it accepts has|the largest nodes have} {available}.",
+        "One container of {wanted} is larger than every node{accepted}: {node} comes nearest with"
+        " {available}.",
     ),
     Cause.GANG_TOO_LARGE: Said(
         "impossible",
@@ -182,6 +183,12 @@ CAUSES: Final[Mapping[Cause, Said]] = {
         "{queue} runs {count:task} of this kind, its maximum.",
         "a task of {queue} of this kind ends",
     ),
+    Cause.LIFETIME: Said(
+        "itself",
+        "Its lifetime ends{until: *}, at {due}: what has not ended then is killed.",
+        remedy="It needs a longer lifetime if it is to wait for longer:"
+        " `yarn application -updateLifetime`.",
+    ),
     # Room and order of service.
     Cause.RESERVED_HERE: Said(
         "reserved",
@@ -202,18 +209,24 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     ),
     Cause.RESERVED_FOR_OTHERS: Said(
         "reserved",
-        "{count:node} {count:has|have} room, and {count:is|are} kept free for others.",
+        "{count:node} {count:has|have} room, and {count:is|are} kept free for {whom}.",
         "another node has room, or the reservation has been served",
     ),
     Cause.NO_ROOM: Said(
         "held",
-        "No node has {wanted} free: {node} comes nearest with {available}.{behind}{preempting}",
+        "No node{accepted} has {wanted} free: {node} comes nearest with {available}.{behind}"
+        "{preempting}",
         "enough containers on one node have ended and its turn comes",
     ),
     Cause.NEARER_NODE: Said(
         "nearer",
         "It waits for a node near its data, and has passed over {count:offer}.",
         "such a node has room, or it has waited for long enough",
+    ),
+    Cause.OWN_FIRST: Said(
+        "itself",
+        "Its own request for {limit} is served first, and waits.",
+        "that one has all its containers",
     ),
     Cause.OTHERS_FIRST: Said(
         "turn",
@@ -238,12 +251,31 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     ),
 }
 
-_ABOVE_MAXIMUM: Final = Said(
-    "limit",
-    "One container of {wanted} is larger than the maximum of {queue}: {most}.",
-    remedy="It never starts as it is: ask for less, or raise the maximum of {queue}.",
-)
-"""For `QUEUE_MAXIMUM` where the queue may never use so much."""
+NEVER: Final[Mapping[Cause, Said]] = {
+    Cause.QUEUE_APPLICATIONS: Said(
+        "limit",
+        "{queue} may run no applications: its maximum is 0.",
+        remedy="It never starts there: move it to another queue (`fairshare move`), or raise the"
+        " maximum of {queue}.",
+    ),
+    Cause.USER_APPLICATIONS: Said(
+        "limit",
+        "{user} may run no applications: the maximum of one user is 0.",
+        remedy="It never starts as it is: raise the maximum of {user}.",
+    ),
+    Cause.QUEUE_MASTERS: Said(
+        "limit",
+        "The masters in {queue} may use {limit}, and its own takes {wanted}.",
+        remedy="It never starts as it is: ask for a smaller master, or raise the part that masters"
+        " may have (maxAMShare, maximum-am-resource-percent).",
+    ),
+    Cause.QUEUE_MAXIMUM: Said(
+        "limit",
+        "One container of {wanted} is larger than the maximum of {queue}: {most}.",
+        remedy="It never starts as it is: ask for less, or raise the maximum of {queue}.",
+    ),
+}
+"""What is said of limits into which nothing fits, so that waiting does not help."""
 
 _RESERVED_FOR_NOTHING: Final = CAUSES[Cause.RESERVED_FOR_OTHERS]._replace(
     condition="the reservation has been served, or when an administrator switches reservations off:"
@@ -252,8 +284,29 @@ _RESERVED_FOR_NOTHING: Final = CAUSES[Cause.RESERVED_FOR_OTHERS]._replace(
 )
 """For `RESERVED_FOR_OTHERS` where no other node has room."""
 
+_OF_GANGS: Final = frozenset({Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED})
+"""Causes whose own sentences name the limits."""
+
 _LIMITS: Final = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
 """Causes that apply even if a node has room."""
+
+
+def words_of(state: State, now_ms: int | None = None) -> "Words":
+    """The wording for a cluster at an instant."""
+    alone = state.counts_memory_alone
+    return Words(state.types, state.epoch_ms, now_ms, memory_alone=alone)
+
+
+_GANG_ABOVE_LIMITS: Final = CAUSES[Cause.GANG_TOO_LARGE]._replace(
+    sentence="The {containers:container} of its gang start together, and {limits} admit {count}.",
+    remedy="It never starts as it is: ask for fewer or smaller containers, or raise these limits.",
+)
+"""For `GANG_TOO_LARGE` where limits are too small."""
+
+_GANG_BELOW_LIMITS: Final = CAUSES[Cause.GANG_PAUSED]._replace(
+    sentence=CAUSES[Cause.GANG_PAUSED].sentence + " Now {limits} leave too little for them.",
+)
+"""For `GANG_PAUSED` where limits are in the way."""
 
 
 class _Number(int):
@@ -274,11 +327,22 @@ class _Span(str):
 
 
 class Words:
-    """The wording for one cluster: its resource types, and its identity in application names."""
+    """The wording for one cluster: its resource types, and its identity in application names.
 
-    def __init__(self, types: ResourceTypes, epoch_ms: int, now_ms: int | None = None) -> None:
+    `memory_alone`: the other types do not count there, and are left out.
+    """
+
+    def __init__(
+        self,
+        types: ResourceTypes,
+        epoch_ms: int,
+        now_ms: int | None = None,
+        *,
+        memory_alone: bool = False,
+    ) -> None:
         self._types = types
         self._epoch_ms = epoch_ms
+        self._memory_alone = memory_alone
         self._now_ms = now_ms  # for remaining times; None: they are left out
 
     def explain(self, reason: Reason) -> Explanation:
@@ -296,6 +360,8 @@ class Words:
             sentence += owed(reason.preemption, self.amount, self._left)
         if reason.drained:
             sentence += f" {reason.drained} has room, and is being drained."
+        if reason.refused:
+            sentence += f" {reason.refused} has room, and its master refuses it."
         if not condition:
             return Explanation(sentence, remedy)
         if reason.drained and reason.cause not in _LIMITS:
@@ -303,7 +369,9 @@ class Words:
                 ", or when an administrator undrains that node (`fairshare admin undrain"
                 f" {reason.drained}`)"
             )
-        if not reason.also:
+        if reason.refused and reason.cause not in _LIMITS:
+            condition += f", or its master takes {reason.refused} from its blacklist"
+        if not reason.also or reason.cause in _OF_GANGS:
             return Explanation(sentence, f"It starts when {condition}.")
         others = [self._said(other) for other in reason.also]
         more = " ".join(dict.fromkeys(text for text, _, _ in others))
@@ -318,12 +386,13 @@ class Words:
 
     def _said(self, reason: Reason) -> tuple[str, str, str]:
         """Sentence, condition and remedy of the cause itself."""
-        said = CAUSES[reason.cause]
-        if reason.cause is Cause.QUEUE_MAXIMUM and reason.wanted and reason.limit is not None:
-            if not fits(reason.wanted, reason.limit):
-                said = _ABOVE_MAXIMUM
-        elif reason.cause is Cause.RESERVED_FOR_OTHERS and reason.node:
+        said = (NEVER if reason.never else CAUSES)[reason.cause]
+        if reason.cause is Cause.RESERVED_FOR_OTHERS and reason.node:
             said = _RESERVED_FOR_NOTHING
+        elif reason.cause is Cause.GANG_TOO_LARGE and reason.also:
+            said = _GANG_ABOVE_LIMITS
+        elif reason.cause is Cause.GANG_PAUSED and reason.also:
+            said = _GANG_BELOW_LIMITS
         values = self.values(reason)
         return (
             said.sentence.format_map(values),
@@ -355,10 +424,15 @@ class Words:
             ),
             "nodes": reason.node if count == 1 else f"All {count:,} nodes",
             "all_nodes": (
-                reason.node if count == 1 else f"All {count:,} nodes, {reason.node} first,"
+                f"{reason.node}, the only node that it could use, is"
+                if count == 1
+                else f"All {count:,} nodes that it could use, {reason.node} first, are"
             ),
+            "accepted": " that it accepts" if reason.selective or reason.refused else "",
             "where": f" in the partition {reason.label!r}" if reason.label else " that it may use",
+            "limits": _listed([self._limit(one) for one in reason.also]),
             "first": first,
+            "whom": f"{first}{f' and {more:,} more' if more > 0 else ''}" if first else "others",
             "more": f" and {more:,} more" if more else "",
             "behind": _behind(count, first),
             "preempting": self._preempting(reason),
@@ -384,6 +458,14 @@ class Words:
                 else f"in {max(reason.due_ms - self._now_ms, 0) / 1_000:,.0f} s"
             ),
         }
+
+    def _limit(self, reason: Reason) -> str:
+        """A limit as a part of a sentence."""
+        whose = reason.queue or "the job"
+        if reason.cause is Cause.USER_LIMIT:
+            return f"the limit of {reason.user} in {whose} ({self.amount(reason.limit)})"
+        most = f"{reason.count:,}" if reason.limit is None else self.amount(reason.limit)
+        return f"the maximum of {whose} ({most})"
 
     def _preempting(self, reason: Reason) -> str:
         if not reason.preempting:
@@ -412,7 +494,7 @@ class Words:
         )
         named = zip(self._types.names, self._types.units, resource, shown, strict=True)
         for name, unit, value, matters in named:
-            if not matters:
+            if not matters or (self._memory_alone and name != MEMORY):
                 continue
             if name == MEMORY:
                 parts.append(f"{value:,} MB")
@@ -506,4 +588,4 @@ def owed(
 
 
 def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return "".join(parts) if len(parts) < 2 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -53,7 +53,7 @@ from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
 from fairshare.server.accounting.rows import command_of, command_text
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import words_of
 from fairshare.server.notices.store import HOOK
 from fairshare.server.payloads import commands_of
 from fairshare.server.refused_requests import CAUSE, REMEDY
@@ -333,7 +333,7 @@ async def list_reasons(request: Request) -> Response:
     server = server_of(request)
     service = server.service
     state = service.state
-    words = Words(state.types, state.epoch_ms, service.now_ms())
+    words = words_of(state, service.now_ms())
     rows = []
     if refused := server.refused_requests.of(application.id):
         rows.append(NamedReason(cause=CAUSE, sentence=refused, remedy=REMEDY))

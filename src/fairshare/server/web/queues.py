@@ -34,7 +34,7 @@ from fairshare.core.model.resources import Resource, ResourceTypes, positive, sm
 from fairshare.core.schedulers.views import CapacityView, QueueView
 from fairshare.errors import InputError
 from fairshare.server.insight.shares import OwedPart, Share, Shares, Waiting, owed_parts, used_share
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import words_of
 from fairshare.server.past_views import PastView, Point
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import made_in_slices, sliced
@@ -138,7 +138,7 @@ async def explain_owed(request: Request) -> Response:
         _asked(server, waits, looked),
         subtract(state.total, state.used),
         _promised(server, waits, place),
-        Words(state.types, state.epoch_ms),
+        words_of(state),
     )
     return answer(
         Owed(

@@ -53,7 +53,7 @@ GPU = {"memory_mb": 2048, "resources": {"yarn.io/gpu": 2}}
 MEMORY = {"memory_mb": 6144}
 ON = '[engine]\nreservations = "on"\n'
 OFF = '[engine]\nreservations = "off"\n'
-WAITS = "1 node has room, and is kept free for others."
+WAITS = "1 node has room, and is kept free for application_1000000000000_"
 TURN = "Others are served first. 2 others come before it, first application_1000000000000_0003."
 """Under the Capacity Scheduler: a reservation takes the room from all that come behind it."""
 

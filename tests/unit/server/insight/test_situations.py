@@ -12,17 +12,23 @@ from fairshare.core.model.inputs import (
     GangDue,
     KillApplication,
     LoadConfiguration,
+    NodeJoined,
+    PreemptContainers,
     UndrainNode,
     UpdateShares,
 )
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.model.work import TaskGroup
-from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.core.schedulers.capacity.settings import (
+    CapacitySettings,
+    MonitorSettings,
+    Percentage,
+)
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
 from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.reasons import Cause
-from fairshare.server.insight.why import Words
+from fairshare.server.insight.why import Words, words_of
 
 WORDS = Words(ResourceTypes(), 1)
 
@@ -270,6 +276,49 @@ def test_a_container_larger_than_its_queues_maximum_never_starts(settings):
     assert "containers" not in words.remedy
 
 
+def test_a_queue_that_may_run_nothing_says_that_waiting_does_not_help():
+    def settings(most):
+        return fair([QueueSettings("root.a", max_running_applications=most)])
+
+    cluster = Cluster("fair", settings(0))
+    one = cluster.submit(ask(1))
+    cluster.run()
+    reason, words = explained(cluster, one)
+    assert (reason.cause, reason.never) == (Cause.QUEUE_APPLICATIONS, True)
+    assert words.sentence == "root.a may run no applications: its maximum is 0."
+    assert words.remedy.startswith("It never starts there")
+    reload(cluster, settings(1))
+    assert cluster.containers(one) == 1
+
+
+def test_a_master_larger_than_the_part_of_all_masters_never_starts():
+    def settings(part):
+        return fair([QueueSettings("root.a", max_master_share=part)])
+
+    cluster = Cluster("fair", settings(0.1))
+    one = cluster.submit(master=(1024, 1), driver=Command(("drive",)))
+    cluster.run()
+    reason, words = explained(cluster, one)
+    assert (reason.cause, reason.never) == (Cause.QUEUE_MASTERS, True)
+    assert "may use 820 MB" in words.sentence
+    assert "another application" not in words.remedy
+    reload(cluster, settings(0.5))
+    assert cluster.containers(one) == 1
+
+
+def test_the_node_that_comes_nearest_to_a_container_that_is_too_large_is_one_node():
+    nodes = (("n1", (8192, 3)), ("n2", (2048, 8)))
+    cluster = Cluster("fair", fair(), nodes)
+    one = cluster.submit(ask(1, 6144, 6))
+    cluster.run()
+    reason, words = explained(cluster, one)
+    assert (reason.cause, reason.node) == (Cause.TOO_LARGE, "n1")
+    assert words.sentence == (
+        "One container of 6,144 MB, 6 vcores is larger than every node: n1 comes nearest with"
+        " 8,192 MB, 3 vcores."
+    )
+
+
 # Groups of one application.
 
 
@@ -285,6 +334,26 @@ def test_an_application_whose_maps_find_no_room_does_not_wait_for_itself():
     cluster.feed(KillApplication(first))
     cluster.run()
     assert [reason.cause for reason in cluster.why(two)] == [Cause.GROUPS_AHEAD]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [("fair", fair()), ("capacity", capacity(user_limit_factor=10.0, maximum_master_share=1.0))],
+)
+def test_a_request_behind_a_larger_one_of_its_own_application_says_so(kind, settings):
+    cluster = Cluster(kind, settings)
+    cluster.submit(ask(4))
+    cluster.run()
+    one = cluster.submit(ask(1, 6144, priority=1), ask(1, priority=2))
+    cluster.run()
+    found = {reason.priority: reason for reason in cluster.why(one)}
+    assert found[2].cause is Cause.OWN_FIRST
+    assert (
+        words_of(cluster.manager.state)
+        .explain(found[2])
+        .sentence.startswith("Its own request for 6,144 MB")
+    )
+    assert cluster.containers(one) == 0
 
 
 # Nodes.
@@ -319,7 +388,120 @@ def test_a_drained_node_that_is_full_too_is_not_named():
     assert "drained" not in words.sentence
 
 
+def test_the_only_node_that_is_large_enough_is_drained():
+    cluster = Cluster("fair", fair(), (("n1", (8192, 8)), ("n2", (2048, 2))))
+    cluster.feed(DrainNode("n1"))
+    one = cluster.submit(ask(1, 4096))
+    cluster.run()
+    reason, words = explained(cluster, one)
+    assert (reason.cause, reason.node) == (Cause.NODES_DRAINED, "n1")
+    assert words.sentence.startswith("n1, the only node that it could use, is being drained")
+    assert "`fairshare admin undrain n1`" in words.remedy
+    cluster.feed(UndrainNode("n1"))
+    cluster.run()
+    assert cluster.containers(one) == 1
+
+
+def test_the_only_host_that_is_accepted_is_drained():
+    cluster = Cluster("fair", fair(), (("n1", (8192, 8)), ("n2", (8192, 8))))
+    cluster.feed(DrainNode("n1"))
+    one = cluster.submit(ask(1, hosts=("n1",), relax=False))
+    cluster.run()
+    reason, _ = explained(cluster, one)
+    assert (reason.cause, reason.node) == (Cause.NODES_DRAINED, "n1")
+    cluster.feed(UndrainNode("n1"))
+    cluster.run()
+    assert cluster.containers(one) == 1
+
+
+def test_a_place_that_is_nowhere_is_not_taken_for_a_drained_one():
+    cluster = Cluster("fair", fair(), (("n1", (8192, 8)), ("n2", (8192, 8))))
+    cluster.feed(DrainNode("n1"))
+    one = cluster.submit(ask(1, hosts=("n9",), relax=False))
+    cluster.run()
+    assert cluster.why(one)[0].cause is Cause.PLACE_UNKNOWN
+
+
+def test_room_on_a_host_that_is_not_accepted_is_not_denied():
+    cluster = Cluster("fair", fair(), (("n1", (8192, 8)), ("n2", (8192, 8))))
+    cluster.submit(ask(8, hosts=("n1",), relax=False))
+    cluster.run()
+    one = cluster.submit(ask(1, hosts=("n1",), relax=False))
+    cluster.run()
+    reason, words = explained(cluster, one)
+    assert (reason.cause, reason.node) == (Cause.NO_ROOM, "n1")
+    assert words.sentence.startswith("No node that it accepts has 1,024 MB")
+
+
+def test_no_node_has_less_than_nothing_free():
+    cluster = Cluster("capacity", capacity())
+    cluster.submit(ask(8))
+    cluster.run()
+    cluster.feed(NodeJoined("n1", (4096, 4), "/r1"))
+    one = cluster.submit(ask(1), user="bob")
+    cluster.run()
+    room = [
+        one
+        for one in (cluster.why(one)[0], *cluster.why(one)[0].also)
+        if one.cause is Cause.NO_ROOM
+    ]
+    assert [reason.available for reason in room] == [(0, 0)]
+
+
+def test_types_that_do_not_count_are_left_out_of_the_words():
+    cluster = Cluster("capacity", capacity(user_limit_factor=10.0, maximum_master_share=1.0))
+    cluster.submit(ask(8))
+    cluster.run()
+    one = cluster.submit(ask(1))
+    cluster.run()
+    state = cluster.manager.state
+    assert state.counts_memory_alone
+    sentence = words_of(state).explain(cluster.why(one)[0]).sentence
+    assert sentence.startswith("No node has 1,024 MB free: n1 comes nearest with 0 MB.")
+
+
+def test_what_waits_is_informed_of_the_end_of_its_lifetime():
+    cluster = Cluster("fair", fair())
+    cluster.submit(ask(8))
+    cluster.run()
+    one = cluster.submit(ask(1), lifetime_s=30)
+    cluster.run()
+    found = cluster.why(one)
+    assert [reason.cause for reason in found] == [Cause.NO_ROOM, Cause.LIFETIME]
+    words = Words(ResourceTypes(), 1, 10_000).explain(found[-1])
+    assert words.sentence.startswith("Its lifetime ends in 20 s, at ")
+
+
 # Preemption.
+
+
+def test_a_preemption_is_not_reported_to_the_queue_whose_containers_are_taken():
+    queues = {
+        "root": CapacityQueue(children=("a", "b"), capacity=Percentage(100.0)),
+        "root.a": CapacityQueue(
+            capacity=Percentage(50.0), user_limit_factor=10.0, maximum_master_share=1.0
+        ),
+        "root.b": CapacityQueue(
+            capacity=Percentage(50.0), user_limit_factor=10.0, maximum_master_share=1.0
+        ),
+    }
+    monitor = MonitorSettings(
+        enabled=True,
+        monitor_on=True,
+        total_per_round=1.0,
+        natural_termination_factor=1.0,
+        wait_before_kill_ms=9_000,
+    )
+    cluster = Cluster("capacity", CapacitySettings(queues=queues, monitor=monitor))
+    cluster.submit(ask(8))
+    cluster.run()
+    borrower = cluster.submit(ask(2))
+    owed = cluster.submit(ask(2), queue="root.b", user="bob")
+    cluster.run()
+    cluster.feed(PreemptContainers())
+    cluster.feed(PreemptContainers())
+    assert explained(cluster, owed)[0].preempting == 2
+    assert explained(cluster, borrower)[0].preempting == 0
 
 
 def test_a_preemption_under_way_is_mentioned_with_its_instant():
@@ -390,6 +572,56 @@ def test_a_paused_gang_says_when_it_tries_again():
         == "Its gang did not get all of its 6 containers in time, and gave them back."
     )
     assert words.remedy.endswith("as soon as that is so, and in 10 s in any case.")
+
+
+def test_a_gang_above_its_queues_maximum_holds_nothing_and_names_the_maximum():
+    cluster = Cluster("fair", limited(4096))
+    gang = cluster.submit(**gang_of(6))
+    cluster.run()
+    assert cluster.containers(gang) == 0
+    reason, words = explained(cluster, gang)
+    assert (reason.cause, reason.containers, reason.count) == (Cause.GANG_TOO_LARGE, 6, 4)
+    assert words.sentence == (
+        "The 6 containers of its gang start together, and the maximum of root.a (4,096 MB,"
+        " 8 vcores) admit 4."
+    )
+    assert words.remedy.startswith("It never starts as it is")
+    reload(cluster, limited(6144))
+    cluster.manager.handle(reason.due_ms, GangDue(gang, 0))
+    cluster.run()
+    assert cluster.containers(gang) == 6
+
+
+@pytest.mark.parametrize(("count", "starts"), [(8, True), (9, True), (10, False)])
+def test_a_gang_above_its_users_limit_holds_nothing_and_names_the_limit(count, starts):
+
+    nodes = (("n1", (16384, 16)),)
+    settings = capacity(user_limit_factor=0.5, maximum_master_share=1.0)
+    cluster = Cluster("capacity", settings, nodes)
+    gang = cluster.submit(**gang_of(count))
+    cluster.run()
+    assert cluster.containers(gang) == (count if starts else 0)
+    if not starts:
+        reason, words = explained(cluster, gang)
+        assert (reason.cause, reason.count) == (Cause.GANG_TOO_LARGE, 9)
+        assert "the limit of ann in root.a" in words.sentence
+
+
+def test_a_gang_that_others_in_its_queue_leave_too_little_does_not_try_again_and_again():
+    cluster = Cluster("fair", limited(6144))
+    other = cluster.submit(ask(2))
+    cluster.run()
+    gang = cluster.submit(**gang_of(6))
+    cluster.run()
+    cluster.manager.handle(30_000, GangDue(gang, 0))
+    cluster.manager.handle(31_000, GangDue(gang, 0))  # four nodes' room, two too few of the queue
+    reason, words = explained(cluster, gang)
+    assert reason.cause is Cause.GANG_PAUSED
+    assert "Now the maximum of root.a" in words.sentence
+    end(cluster, other)
+    cluster.manager.handle(32_000, GangDue(gang, 0))
+    cluster.run()
+    assert cluster.containers(gang) == 6
 
 
 def test_a_gang_that_the_empty_cluster_cannot_hold_says_so():

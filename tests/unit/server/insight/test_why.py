@@ -124,4 +124,4 @@ def test_a_timeout_that_is_not_over_says_how_long_it_takes():
 
 def test_a_node_without_what_is_asked_for_is_said_to_have_none():
     reason = Reason(cause=Cause.TOO_LARGE, **{**EVERYTHING, "wanted": (1024, 1, 1), "count": 1})
-    assert "has 2,048 MB, 2 vcores, 0 yarn.io/gpu." in WORDS.explain(reason).sentence
+    assert "comes nearest with 2,048 MB, 2 vcores, 0 yarn.io/gpu." in WORDS.explain(reason).sentence

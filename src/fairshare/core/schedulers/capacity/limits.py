@@ -180,6 +180,21 @@ def user_limit_alone(
     return _of_user(state, leaf, user, _base(state, leaf, (label, False, False), weight))
 
 
+def user_ceiling(state: CapacityCluster, leaf: CapacityQueue, user: str, label: str) -> Resource:
+    """What a user's limit never exceeds, whatever the user and others use: the leaf's guarantee
+    times user-limit-factor and the user's weight."""
+    share, c, minimum = leaf.shares[label], state.calculator, state.settings.minimum_allocation
+    ceiling = ceiling_of(
+        c,
+        larger(c, state.total_of(label), share.effective_minimum, minimum),
+        minimum=minimum,
+        guarantee=share.effective_minimum,
+        maximum=share.effective_maximum,
+        factor=leaf.user_limit_factor,
+    )
+    return _of_user(state, leaf, user, c.round_up(ceiling, minimum))
+
+
 def is_above(state: CapacityCluster, leaf: CapacityQueue, attempt: CapacityAttempt) -> bool:
     """Whether a user is above its limit on the default partition, not counting this application's
     reservations if those may be released (Hadoop: LeafQueue.canAssignToUser)."""

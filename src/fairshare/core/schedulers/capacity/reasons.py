@@ -3,21 +3,29 @@
 from collections.abc import Iterable, Sequence
 
 from fairshare.core.model.asks import AskKey
-from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.identifiers import ApplicationId, application_of
 from fairshare.core.model.nodes import Node
-from fairshare.core.model.resources import Resource, add, positive, subtract
+from fairshare.core.model.resources import Resource, add, count_fitting, positive, subtract
 from fairshare.core.schedulers.capacity import limits, orders
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.core.schedulers.capacity.calculators import truncate
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.state import CapacityState
+from fairshare.core.schedulers.capacity.users import NO_FACTOR
 from fairshare.core.schedulers.entitlement import (
     Entitlement,
     Obstacle,
     Preemption,
     largest_excesses,
 )
-from fairshare.core.schedulers.reasons import MOST_AHEAD, Cause, Reason, applications_before
+from fairshare.core.schedulers.reasons import (
+    MOST_AHEAD,
+    Bound,
+    Cause,
+    Reason,
+    applications_before,
+    running_applications,
+)
 
 
 class CapacityLimits:
@@ -46,9 +54,9 @@ class CapacityLimits:
         reasons: list[Reason] = []
         most = limits.user_parallel_limit(state, user)
         if state.user_runnable.get(user, 0) >= most:
-            reasons.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+            reasons.append(running_applications(most, user=user))
         return reasons + [
-            Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.maximum_parallel)
+            running_applications(queue.maximum_parallel, queue=queue.name)
             for queue in leaf.path
             if queue.runnable >= queue.maximum_parallel
         ]
@@ -104,17 +112,9 @@ class CapacityLimits:
         if closed:
             return [Reason(cause=Cause.NO_CAPACITY, queue=closed[0].name, label=label)]
         reasons = [
-            Reason(
-                cause=Cause.QUEUE_MAXIMUM,
-                queue=queue.name,
-                used=queue.shares[label].used,
-                limit=queue.shares[label].effective_maximum,
-            )
-            for queue in leaf.path
-            if label in queue.shares
-            and not _has_parents_maximum(queue, label)
-            and not c.fits(state.total_of(label), queue.shares[label].effective_maximum)
-            and not c.fits(
+            _maximum(queue, label)
+            for queue in self._limited(label)
+            if not c.fits(
                 add(queue.shares[label].used, size), queue.shares[label].effective_maximum
             )
         ]
@@ -135,6 +135,57 @@ class CapacityLimits:
                     )
                 )
         return reasons
+
+    def _limited(self, label: str) -> Iterable[CapacityQueue]:
+        """The queue and its ancestors with a maximum of their own below the whole partition."""
+        fits, total = self._state.calculator.fits, self._state.total_of(label)
+        return (
+            queue
+            for queue in self._attempt.leaf.path
+            if label in queue.shares
+            and not _has_parents_maximum(queue, label)
+            and not fits(total, queue.shares[label].effective_maximum)
+        )
+
+    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
+        """Maximum capacities of the queue and its ancestors, and what no limit of the user exceeds.
+
+        A user may get one container more than fits into its limit (Hadoop:
+        LeafQueue.canAssignToUser).
+        """
+        state, attempt = self._state, self._attempt
+        leaf, label = attempt.leaf, attempt.label if label is None else label
+        bounds = [
+            Bound(
+                self._fitting(size, queue.shares[label].effective_maximum),
+                self._fitting(
+                    size, subtract(queue.shares[label].effective_maximum, queue.shares[label].used)
+                ),
+                _maximum(queue, label),
+            )
+            for queue in self._limited(label)
+        ]
+        share = leaf.shares.get(label)
+        if share is None or leaf.user_limit_factor == NO_FACTOR:
+            return bounds
+        record = leaf.users.get(attempt.user)
+        used = state.none if record is None else record.used.get(label, state.none)
+        limit = limits.user_ceiling(state, leaf, attempt.user, label)
+        reason = Reason(
+            cause=Cause.USER_LIMIT,
+            queue=leaf.name,
+            user=attempt.user,
+            used=used,
+            limit=limit,
+            weight=1.0 if record is None else record.weight,
+        )
+        left = subtract(limit, used)
+        now = 0 if state.lacks(left) else 1 + self._fitting(size, left)
+        return [*bounds, Bound(1 + self._fitting(size, limit), now, reason)]
+
+    def _fitting(self, size: Resource, room: Resource) -> int:
+        types = 1 if self._state.counts_memory_alone else len(size)
+        return count_fitting(size[:types], room[:types])
 
     def _lowering(self, leaf: CapacityQueue, label: str, limit: Resource) -> int:
         """How many other users reduce a user's limit: without them it would be larger."""
@@ -168,10 +219,27 @@ class CapacityLimits:
         return len(before) + queues, tuple(before[:MOST_AHEAD])
 
     def preempting(self) -> Sequence[int]:
-        """All containers that the monitor has selected, since it selects for queues, not
-        applications."""
-        wait_ms = self._state.settings.monitor.wait_before_kill_ms
-        return [since_ms + wait_ms for since_ms in self._state.selected_ms.values()]
+        """The containers that the monitor has selected, if it selects for its queue: those of other
+        leaves if this one is below its guarantee, and those of applications of this leaf that are
+        served after it."""
+        state, attempt = self._state, self._attempt
+        leaf, wait_ms = attempt.leaf, state.settings.monitor.wait_before_kill_ms
+        instants = []
+        for container, since_ms in state.selected_ms.items():
+            victim = state.attempts[application_of(container)]
+            if victim.leaf is leaf:
+                mine, theirs = attempt.entry, victim.entry
+                helps = mine is not None and theirs is not None and mine < theirs
+            else:
+                granted = victim.application.containers[container]
+                label = state.label_of(state.nodes[granted.node])
+                share, whole = leaf.shares.get(label), state.total_of(label)
+                helps = share is not None and (
+                    state.calculator.compare(whole, share.used, share.effective_minimum) < 0
+                )
+            if helps:
+                instants.append(since_ms + wait_ms)
+        return instants
 
     def preemption(self, key: AskKey) -> Preemption | None:
         """What its leaf lacks of its guaranteed capacity, and what keeps the monitor away
@@ -219,6 +287,17 @@ class CapacityLimits:
             above_count=len(above),
             threshold_percent=100 * monitor.max_ignored_over_capacity,
         )
+
+
+def _maximum(queue: CapacityQueue, label: str) -> Reason:
+    """That a queue has its maximum on a partition."""
+    share = queue.shares[label]
+    return Reason(
+        cause=Cause.QUEUE_MAXIMUM,
+        queue=queue.name,
+        used=share.used,
+        limit=share.effective_maximum,
+    )
 
 
 def _has_parents_maximum(queue: CapacityQueue, label: str) -> bool:

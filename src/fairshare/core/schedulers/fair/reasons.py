@@ -6,7 +6,7 @@ from typing import Any
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Node
-from fairshare.core.model.resources import Resource, add, fits, smallest, subtract
+from fairshare.core.model.resources import Resource, add, count_fitting, fits, smallest, subtract
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.entitlement import (
     Entitlement,
@@ -20,7 +20,14 @@ from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.fair.settings import NEVER_MS
 from fairshare.core.schedulers.fair.starvation import lacking_minimum, starved_below, utilization
 from fairshare.core.schedulers.fair.state import FairState
-from fairshare.core.schedulers.reasons import MOST_AHEAD, Cause, Reason, applications_before
+from fairshare.core.schedulers.reasons import (
+    MOST_AHEAD,
+    Bound,
+    Cause,
+    Reason,
+    applications_before,
+    running_applications,
+)
 
 
 class FairLimits:
@@ -39,9 +46,9 @@ class FairLimits:
             user = attempt.user
             most = user_limit(state, user)
             if state.users.running(user) >= most:
-                reasons.append(Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most))
+                reasons.append(running_applications(most, user=user))
             reasons += [
-                Reason(cause=Cause.QUEUE_APPLICATIONS, queue=queue.name, count=queue.max_running)
+                running_applications(queue.max_running, queue=queue.name)
                 for queue in leaf.path
                 if queue.running >= queue.max_running
             ]
@@ -56,6 +63,7 @@ class FairLimits:
                     used=leaf.master_used,
                     limit=master_limit(leaf, free),
                     wanted=None if ask is None else ask.resource,
+                    never=any(state.total) and not any(leaf.master_used),
                 )
             )
         return reasons
@@ -63,18 +71,27 @@ class FairLimits:
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """maxResources of the queue and its ancestors, except those of at least the whole
         cluster."""
-        leaf = self._attempt.leaf
         return [
-            Reason(
-                cause=Cause.QUEUE_MAXIMUM,
-                queue=queue.name,
-                used=queue.used,
-                limit=queue.max_share,
-            )
-            for queue in leaf.path
+            _maximum(queue)
+            for queue in self._limited()
             if not fits(add(queue.used, size), queue.max_share)
-            and not fits(self._state.total, queue.max_share)
         ]
+
+    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
+        """maxResources of the queue and its ancestors."""
+        return [
+            Bound(
+                count_fitting(size, queue.max_share),
+                count_fitting(size, subtract(queue.max_share, queue.used)),
+                _maximum(queue),
+            )
+            for queue in self._limited()
+        ]
+
+    def _limited(self) -> Iterable[FairQueue]:
+        """The queue and its ancestors with a maximum below the whole cluster."""
+        path = self._attempt.leaf.path
+        return (queue for queue in path if not fits(self._state.total, queue.max_share))
 
     def partition(self, key: AskKey) -> Iterable[Node]:
         return self._state.nodes.values()
@@ -170,6 +187,13 @@ class FairLimits:
         return Obstacle.NOT_YET, {"due_ms": due_ms}
 
 
+def _maximum(queue: FairQueue) -> Reason:
+    """That a queue has its maximum."""
+    return Reason(
+        cause=Cause.QUEUE_MAXIMUM, queue=queue.name, used=queue.used, limit=queue.max_share
+    )
+
+
 def _above(state: FairState, schedulable: FairQueue | FairAttempt, leaf: FairQueue) -> bool:
     """Whether a leaf or an application of it uses more than its fair share."""
     used, share = schedulable.used, schedulable.fair_share
@@ -184,6 +208,6 @@ def run_limit(state: FairState, attempt: FairAttempt) -> Reason | None:
         return None
     most = user_limit(state, user)
     if state.users.running(user) >= most:
-        return Reason(cause=Cause.USER_APPLICATIONS, user=user, count=most)
+        return running_applications(most, user=user)
     full = next((queue for queue in leaf.path if queue.running >= queue.max_running), leaf)
-    return Reason(cause=Cause.QUEUE_APPLICATIONS, queue=full.name, count=full.max_running)
+    return running_applications(full.max_running, queue=full.name)

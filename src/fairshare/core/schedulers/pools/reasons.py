@@ -18,7 +18,7 @@ from fairshare.core.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.core.schedulers.pools.sharing import min_share
 from fairshare.core.schedulers.pools.state import PoolsState
 from fairshare.core.schedulers.pools.tree import first_come, pool_limit
-from fairshare.core.schedulers.reasons import MOST_AHEAD, Cause, Reason
+from fairshare.core.schedulers.reasons import MOST_AHEAD, Bound, Cause, Reason, running_applications
 
 
 class PoolsLimits:
@@ -38,14 +38,14 @@ class PoolsLimits:
         reasons: list[Reason] = []
         most = settings.user_max_running_jobs(job.user)
         if sum(1 for one in running if one.user == job.user) >= most:
-            reasons.append(Reason(cause=Cause.USER_APPLICATIONS, user=job.user, count=most))
+            reasons.append(running_applications(most, user=job.user))
         for pool in state.queues[job.queue].path:
             if pool.parent is None:
                 continue
             most = settings.max_running_jobs(pool.pool)
             inside = (one for one in running if pool in state.queues[one.queue].path)
             if sum(1 for _ in inside) >= most:
-                reasons.append(Reason(cause=Cause.QUEUE_APPLICATIONS, queue=pool.name, count=most))
+                reasons.append(running_applications(most, queue=pool.name))
         return reasons
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
@@ -62,6 +62,19 @@ class PoolsLimits:
             if pool.slots[kind].running >= most:
                 reasons.append(Reason(cause=Cause.POOL_TASKS, queue=pool.name, count=most))
         return reasons
+
+    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
+        """Limits on the tasks of the job and of its pool."""
+        state, job = self._state, self._job
+        kind = MAP if size[state.places[MAP]] else REDUCE
+        limits = [(job.limits[kind], job.slots[kind].running, Cause.JOB_TASKS, "")]
+        for pool in state.queues[job.queue].path:
+            most = pool_limit(state, pool, kind)
+            limits.append((most, pool.slots[kind].running, Cause.POOL_TASKS, pool.name))
+        return [
+            Bound(most, max(most - running, 0), Reason(cause=cause, queue=queue, count=most))
+            for most, running, cause, queue in limits
+        ]
 
     def partition(self, key: AskKey) -> Iterable[Node]:
         return self._state.nodes.values()
