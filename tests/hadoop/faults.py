@@ -110,6 +110,22 @@ class Faults:
         self.cluster.start_node(name)
         self.happened.append(f"{name} killed")
 
+    def kill_machine(self) -> None:
+        """Kill a NodeManager with all that runs on its node, and start it again. A master that
+        lives on would delete, at its end, what the next attempt of the distributed shell needs."""
+        name = self.random.choice(sorted(self.cluster.managers))
+        process = self.cluster.managers[name]
+        process.kill()
+        process.wait()
+        folder = self.cluster.run / name
+        for pid in self.cluster.marked():
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder):
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(self.random.uniform(0, 4))
+        self.cluster.start_node(name)
+        self.happened.append(f"{name} died")
+
     def freeze_node(self, seconds: float) -> None:
         """Stop a NodeManager for so long, and let it go on."""
         name = self.random.choice(sorted(self.cluster.managers))
@@ -178,11 +194,11 @@ def of_server(faults: Faults) -> None:
 
 
 def of_losses(faults: Faults) -> None:
-    """Kill NodeManagers that keep no state: what they ran is lost, and runs again."""
+    """Nodes die with all that they run: it runs again."""
     for number in (1, 2):
         faults.begin_jobs(number, reduces=False)
         time.sleep(8)
-        faults.kill_node()
+        faults.kill_machine()
 
 
 def of_standby(faults: Faults) -> None:
