@@ -81,13 +81,13 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     conditions = read_filter(request)
     shown: dict[ApplicationId, bool] = {}
 
-    def chosen() -> Collection[ApplicationId]:
+    def numbers() -> Collection[ApplicationId]:
         nonlocal shown
-        shown = dict(_chosen(gateway, caller, conditions))
+        shown = dict(chosen(gateway, caller, conditions))
         return shown
 
     documents: ApplicationInfos = request.app.state.application_infos
-    rows = await documents.of_one_instant(chosen)
+    rows = await documents.of_one_instant(numbers)
     instant, known = Instant(gateway), gateway.scheduler.state.applications
     moments = [(instant.moment(known[number], row), shown[number]) for number, row in rows.items()]
     infos = (
@@ -97,7 +97,7 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
     return await listed(request, "apps", AppInfos, infos)
 
 
-def _chosen(
+def chosen(
     gateway: Gateway, caller: Caller, wanted: Filter
 ) -> Iterator[tuple[ApplicationId, bool]]:
     """The requested applications, and whether the caller may view all of each."""
@@ -165,6 +165,7 @@ def _count(gateway: Gateway, applications: Iterable[Application], kind: str) -> 
 
 
 _EXCEPTIONS = "org.apache.hadoop.yarn.exceptions."
+NO_CONTAINER = _EXCEPTIONS + "ContainerNotFoundException"
 
 
 class AttemptInfo(Document):
@@ -267,7 +268,7 @@ def _attempt_info(
 async def show_attempt(request: Request, caller: Caller) -> Answer:
     """GET /apps/ID/appattempts/ATTEMPT."""
     gateway = gateway_of(request)
-    application, attempt = _find_attempt(gateway, request, caller)
+    application, attempt = find_attempt(gateway, request, caller)
     return Answer(attempt_detail(gateway, application, attempt), "appAttempt", "mapped")
 
 
@@ -299,7 +300,7 @@ def attempt_detail(gateway: Gateway, application: Application, attempt: Attempt)
 async def list_containers(request: Request, caller: Caller) -> Answer:
     """GET /apps/ID/appattempts/ATTEMPT/containers: the live ones of the present attempt."""
     gateway = gateway_of(request)
-    application, _ = _find_attempt(gateway, request, caller, of_application=True)
+    application, _ = find_attempt(gateway, request, caller, of_application=True)
     found = [container_info(gateway, application, c) for c in application.containers.values()]
     return Answer(ContainerInfos(found), "containers", "mapped")
 
@@ -311,19 +312,19 @@ async def show_container(request: Request, caller: Caller) -> Answer:
     read_application_id(request.path_params["application"])
     read_attempt_id(request.path_params["attempt"])
     epoch_ms, container = read_container_id(text)
-    application, _ = _find_attempt(gateway, request, caller, of_application=True)
+    application, _ = find_attempt(gateway, request, caller, of_application=True)
     if application_of(container) != application.id:
         raise not_found("appAttemptId and containerId don't match")
     grant = application.containers.get(container)
     if grant is None or epoch_ms != gateway.scheduler.state.epoch_ms:
         raise not_found(
             f"Container with id '{text}' doesn't exist in RM.",
-            _EXCEPTIONS + "ContainerNotFoundException",
+            NO_CONTAINER,
         )
     return Answer(container_info(gateway, application, grant), "container", "mapped")
 
 
-def _find_attempt(
+def find_attempt(
     gateway: Gateway, request: Request, caller: Caller, *, of_application: bool = False
 ) -> tuple[Application, Attempt]:
     """The application and attempt that the path names; raises Refused (400, 404, 503).

@@ -13,6 +13,7 @@ from fairshare.server.web.openapi.operation import ApiRoute
 from fairshare.yarn.rest import (
     activities,
     administration,
+    application_history,
     applications,
     beans,
     changes,
@@ -71,6 +72,7 @@ def yarn_routes() -> list[BaseRoute]:
         *master_pages.ROUTES,
         YarnRoute(BASE, get=cluster.show_info),
         Mount(BASE, routes=[*routes, Route("/{rest:path}", nothing_here)]),
+        Mount(application_history.BASE, routes=application_history.routes()),
         Route("/ws/{rest:path}", nothing_here),
     ]
 
