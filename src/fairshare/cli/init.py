@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from fairshare.cli.options import GPUS, MEMORY, Whole, checked, default_directory
+from fairshare.cli.systemd_unit import this_program, unit_text
 from fairshare.cli.verbs import Failure
 from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.engines.local.gpus.chosen import choose
@@ -241,6 +242,11 @@ NO_SOCKET: Final = "none"
     help="A Unix socket on which the kernel identifies callers, or none. [default:"
     f" {ROOTS_SOCKET} for root]",
 )
+@click.option(
+    "--systemd",
+    is_flag=True,
+    help="Only print a systemd unit that starts the server on DIRECTORY; write nothing.",
+)
 @click.option("--force", is_flag=True, help="Replace existing files, and keep them as FILE~.")
 @click.pass_context
 def command(
@@ -254,6 +260,7 @@ def command(
     run_as: str | None,
     state: Path | None,
     socket: str | None,
+    systemd: bool,
     force: bool,
 ) -> None:
     """Write a first configuration for this machine, with which `fairshare serve` works at once.
@@ -265,13 +272,17 @@ def command(
     accounts, and the kernel identifies callers. Run by another user, it prepares a personal
     server.
     """
+    root = os.geteuid() == 0
+    if systemd:
+        target = (directory or default_directory()).expanduser().absolute()
+        click.echo(unit_text(this_program(), target, of_root=root), nl=False)
+        return
     asked = not any(value for value in context.params.values()) and sys.stdin.isatty()
     if asked:
         directory = Path(click.prompt("Directory", default=str(default_directory())))
         text = click.prompt("Users, such as ann,bob (empty: all)", default="", show_default=False)
         users = USERS(text) if text.strip() else None
         gpus = GPUS(click.prompt("GPUs: auto, none, a number, or names", default="auto"))
-    root = os.geteuid() == 0
     as_users = run_as == "user" or (run_as is None and root)
     if socket is None:
         local = ROOTS_SOCKET if as_users else None
@@ -367,7 +378,9 @@ def _print_next_steps(directory: Path, options: InitOptions) -> None:
     if options.as_users:
         if closed := closed_program():
             click.echo(f"Warning: {closed}", err=True)
-        click.echo("as a service:      examples/deploy has a systemd unit")
+        click.echo(
+            "as a service:      fairshare init --systemd > /etc/systemd/system/fairshare.service"
+        )
     click.echo(
         f"then{', as a user:' if options.as_users else ':':14} fairshare submit --wait -- hostname"
     )

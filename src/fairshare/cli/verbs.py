@@ -29,6 +29,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Start": {
         "init": ("fairshare.cli.init", "Write a first configuration for this machine."),
         "serve": ("fairshare.cli.serve", "Run the scheduler on this machine."),
+        "doctor": (
+            "fairshare.cli.doctor",
+            "Examine this machine and its server, and say what to do.",
+        ),
         "demo": ("fairshare.demo.verb", "Show the scheduler at work."),
         "completion": (
             "fairshare.cli.completion",
