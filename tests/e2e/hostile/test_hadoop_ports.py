@@ -76,14 +76,20 @@ def refusal(answer):
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\0", b"\0" * 2000, b"hrpc\x08\0\0"],
+    ("data", "words"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"not the correct port"),
+        (b"\x16\x03\x01\x02\0", b""),
+        (b"\0" * 2000, b""),
+        (b"hrpc\x08\0\0", b"cannot communicate with client version 8"),
+    ],
 )
-def test_what_is_not_hadoops_protocol_is_closed_at_once(attacked, ports, data):
+def test_what_is_not_hadoops_protocol_is_closed_at_once(attacked, ports, data, words):
     for port in ports.values():
         with connected(port) as (one,):
             one.sendall(data)
-            assert read_to_end(one) == b""
+            answer = read_to_end(one)
+            assert words in answer if words else answer == b""
     assert nodes(ports) == 1
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
 
-from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.identifiers import container_id, number_of
 from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
@@ -298,6 +298,64 @@ async def test_a_silent_node_gets_nothing_and_is_lost_in_the_end(cluster):
     assert node.beat().nodeAction == RESYNC
     node.register()
     await cluster.until(lambda: "h1:1" in cluster.state.nodes)
+
+
+async def lost(cluster, node):
+    """Let a silent node expire."""
+    while node.name in cluster.state.nodes:
+        cluster.clock.ms += 9_000
+        cluster.tracker.tick()
+        await cluster.settled()
+
+
+async def test_a_node_that_returns_from_the_lost_stops_what_it_still_runs(cluster):
+    node = cluster.node()
+    containers = await running(cluster, node)
+    await lost(cluster, node)
+    assert not cluster.state.running
+    assert node.beat().nodeAction == RESYNC
+    node.register()  # with the containers that it has kept
+    await cluster.until(lambda: node.name in cluster.state.nodes)
+    stopped = {one.id & 0xFFFFFFFF for one in node.beat().containers_to_cleanup}
+    assert stopped >= {number_of(container) for container in containers}
+    assert not set(containers) & set(cluster.state.nodes[node.name].containers)
+    node.statuses = {}
+    assert node.beat().nodeAction == NORMAL
+
+
+async def test_a_node_that_registers_under_another_name_is_another_node(cluster):
+    node = cluster.node()
+    containers = await running(cluster, node)
+    renamed = cluster.node(port=2)
+    renamed.statuses = dict(node.statuses)
+    renamed.register()
+    await cluster.settled()
+    # What it runs was granted on the node that it was: that one has it until it is lost.
+    assert sorted(cluster.state.nodes) == ["h1:1", "h1:2"]
+    assert set(containers) <= set(cluster.state.nodes["h1:1"].containers)
+    assert not set(containers) & set(cluster.state.nodes["h1:2"].containers)
+    assert {number_of(container) for container in containers} <= {
+        one.id & 0xFFFFFFFF for one in renamed.beat().containers_to_cleanup
+    }
+    await lost(cluster, node)
+    assert not set(containers) & cluster.state.running.keys()
+
+
+async def test_a_node_that_returns_with_less_memory_than_it_runs_gets_nothing_more(cluster):
+    node = cluster.node()
+    containers = await running(cluster, node)
+    smaller = cluster.node(memory_mb=512)
+    smaller.statuses = dict(node.statuses)
+    smaller.register()
+    await cluster.settled()
+    known = cluster.state.nodes["h1:1"]
+    assert known.total[0] == 512
+    assert set(containers) == set(known.containers)  # they go on
+    await cluster.server.service.ask(msgspec.structs.replace(TWO_TASKS, user="bob"))
+    await cluster.settled()
+    smaller.beat()
+    await cluster.settled()
+    assert set(containers) == set(known.containers)
 
 
 async def test_a_pause_of_the_server_itself_loses_no_node(cluster):

@@ -66,6 +66,7 @@ INVALID_LABEL_REQUEST = f"{_YARN}InvalidLabelResourceRequestException"
 FEATURE_NOT_ENABLED = f"{_YARN}YARNFeatureNotEnabledException"
 INVALID_AUXILIARY_SERVICE = f"{_YARN}InvalidAuxServiceException"
 AUTHORIZATION = "org.apache.hadoop.security.authorize.AuthorizationException"
+VERSION_MISMATCH = "org.apache.hadoop.ipc.RPC$VersionMismatch"
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 JAVA_ACCESS_CONTROL = "java.security.AccessControlException"
 INVALID_TOKEN = "org.apache.hadoop.security.token.SecretManager$InvalidToken"  # noqa: S105

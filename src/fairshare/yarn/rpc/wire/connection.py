@@ -219,6 +219,8 @@ class Connection(asyncio.Protocol):
     def _take_opening(self, data: bytes, at: int) -> int:
         opening = data[at : at + framing.PREAMBLE_BYTES]
         if not framing.MAGIC.startswith(opening[:4]):
+            if opening.startswith(b"GET "):
+                self._answers.append(framing.NOT_THE_PAGES)
             self._end(f"it opened with {bytes(opening[:4])!r}, not hrpc")
             return 0
         if len(opening) < framing.PREAMBLE_BYTES:
@@ -226,6 +228,7 @@ class Connection(asyncio.Protocol):
             return 0
         version, _, authentication = opening[4:]
         if version != framing.VERSION:
+            self._answers.append(framing.other_version(version))
             self._end(f"it speaks version {version} of Hadoop's RPC, not {framing.VERSION}")
             return 0
         if authentication == framing.SASL:

@@ -34,6 +34,15 @@ _MASK = 0xFFFFFFFF
 _LONGEST_VARINT = 5
 
 _SUCCESS, _ERROR, _FATAL = 0, 1, 2
+_FIRST_WITH_STATUS = 3
+"""The first version whose answers have a status."""
+
+NOT_THE_PAGES = (
+    b"HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\n\r\n"
+    b"It looks like you are making an HTTP request to a Hadoop IPC port. This is not the correct"
+    b" port for the web interface on this daemon.\r\n"
+)
+"""The answer to a browser, in Hadoop's words."""
 
 _HEADER = RpcResponseHeaderProto(status=_SUCCESS, serverIpcVersionNum=VERSION)
 """The header of each answer, but for what names its call."""
@@ -45,6 +54,7 @@ NO_SUCH_PROTOCOL = 3
 RPC_SERVER = 4
 INVALID_HEADER = 12
 DESERIALIZING = 13
+VERSION_MISMATCH = 14
 UNAUTHORIZED = 15
 
 _DETAILS = {
@@ -128,6 +138,27 @@ def failure(call: RpcRequestHeaderProto, error: calls.RpcError) -> bytes:
 def fatal(call_id: int, error: calls.RpcError, detail: int) -> bytes:
     """The frame after which the server closes. `detail` is a number of RpcErrorCodeProto."""
     return _refusal(call_id, b"", NO_RETRY, error, _FATAL, detail)
+
+
+def other_version(version: int) -> bytes:
+    """What a client of another version of the RPC is told, in the form that it can read: Hadoop 1
+    speaks version 4. Empty: it is not known what it could read.
+
+    >>> other_version(4)[:12].hex()
+    'ffffffffffffffff00000029'
+    >>> b"cannot communicate with client version 10" in other_version(10)
+    True
+    """
+    message = f"Server IPC version {VERSION} cannot communicate with client version {version}"
+    if version >= VERSION:
+        error = calls.RpcError(calls.VERSION_MISMATCH, message)
+        return fatal(NO_CALL, error, VERSION_MISMATCH)
+    words = b"".join(
+        _LENGTH.pack(len(text)) + text.encode() for text in (calls.VERSION_MISMATCH, message)
+    )
+    if version >= _FIRST_WITH_STATUS:
+        return _LENGTH.pack(NO_CALL & _MASK) * 2 + words  # the call, and the fatal status -1
+    return b"\0\0\0\0\1" + words if version == _FIRST_WITH_STATUS - 1 else b""
 
 
 def _refusal(

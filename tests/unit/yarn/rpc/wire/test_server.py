@@ -300,10 +300,39 @@ def test_calls_and_pings_are_served_however_they_are_cut(piece: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "opening", [b"GET / HTTP/1.1\r\n\r\n", b"hrpc\x04\x00\x00", b"\x16\x03\x01", b"hrpC"]
+    "opening", [b"POST / HTTP/1.1\r\n\r\n", b"hrpc\x01\x00\x00", b"\x16\x03\x01", b"hrpC"]
 )
 def test_a_connection_that_is_not_hadoops_is_closed(opening: bytes) -> None:
     assert asyncio.run(exchange(opening)) == b""
+
+
+MISMATCH = "org.apache.hadoop.ipc.RPC$VersionMismatch"
+
+
+@pytest.mark.parametrize(
+    ("version", "head"),
+    [(2, "0000000001"), (3, "ff" * 8), (4, "ff" * 8), (8, "ff" * 8)],
+)
+def test_a_client_of_an_older_release_reads_that_it_is_one(version: int, head: str) -> None:
+    # As Hadoop 3.4.1 answered.
+    answer = asyncio.run(exchange(b"hrpc" + bytes((version, 0, 0))))
+    words = f"Server IPC version 9 cannot communicate with client version {version}"
+    texts = (len(text).to_bytes(4) + text.encode() for text in (MISMATCH, words))
+    assert answer == bytes.fromhex(head) + b"".join(texts)
+
+
+def test_a_client_of_a_later_release_reads_that_it_is_one() -> None:
+    (header,) = headers_in(asyncio.run(exchange(b"hrpc\x0a\0\0")))
+    assert (header.status, header.errorDetail) == (2, 14)
+    assert header.exceptionClassName == MISMATCH
+    words = "Server IPC version 9 cannot communicate with client version 10"
+    assert header.errorMsg == words
+
+
+def test_a_browser_reads_that_this_port_has_no_pages() -> None:
+    answer = asyncio.run(exchange(b"GET / HTTP/1.1\r\n\r\n"))
+    assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert b"HTTP request to a Hadoop IPC port" in answer
 
 
 @pytest.mark.parametrize(
