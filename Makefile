@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster traces papers rest-samples lint format bench bench-compare bench-rival screenshots soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces papers rest-samples lint format bench bench-compare bench-rival screenshots soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed
 
 cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes on this machine
 	@$(BIN)/python -m tests.ray_cluster.demonstration
+
+lab-cluster: $(RAY) ## show a day of three "hosts" under users' accounts, with faults (root; 3 minutes)
+	@$(BIN)/python -m tests.ray_cluster.lab $(ROUNDS)
 
 papers: $(STAMP) ## write docs/papers.md: published results beside ours (3 minutes)
 	@$(BIN)/python -m benchmarks.papers

@@ -13,6 +13,7 @@ twice at once.
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import tempfile
 import threading
@@ -25,7 +26,7 @@ from typing import Any
 import msgspec
 
 from fairshare.core.model.events import ExitCode
-from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
+from fairshare.core.model.inputs import ContainerExited, DrainNode, Input
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.gpus import GPU
 from fairshare.engines.local.engine import LocalEngine
@@ -34,6 +35,7 @@ from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.log_files import read_part
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder
 from fairshare.errors import EngineError
+from fairshare.ray import joined
 from fairshare.ray.messages import AgentOptions, Report
 from fairshare.ray.sessions import AgentSessions
 from fairshare.wording import cause
@@ -99,6 +101,8 @@ PROTOCOL = 3
 
 MOST_ENDS = 1_000
 LOOK_S = 0.25
+EMPTY_S = 3.0
+"""An order may be on its way when a machine is to leave."""
 POLL_S = 10.0
 
 _log = logging.getLogger("fairshare.ray")
@@ -112,6 +116,9 @@ class NodeAgent:
 
     def __init__(self, options: bytes) -> None:
         self._options = chosen = msgspec.msgpack.decode(options, type=AgentOptions)
+        if joined.leaving():
+            raise EngineError("its machine leaves the cluster")
+        joined.hold()
         as_users = chosen.grants.containers.run_as == "user"
         self._directory = _directory(chosen.cluster, chosen.node, passable=as_users)
         further = {
@@ -131,6 +138,7 @@ class NodeAgent:
         self._sessions = AgentSessions(self._engine)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
+        self._leaving_said, self._empty_since_s = False, math.inf
         self._reports: deque[tuple[int, Report]] = deque()
         self._ends: deque[ContainerExited] = deque(maxlen=MOST_ENDS)
         self._sequence = 0
@@ -152,6 +160,7 @@ class NodeAgent:
         """
         self._loop = asyncio.get_running_loop()
         self._fence.asked(time.monotonic())
+        self._leaving_said = False
         attributes = dict(self._engine.nodes()[0].attributes)
         running = tuple(sorted(self._engine.running()))
         with self._lock:
@@ -237,7 +246,7 @@ class NodeAgent:
     # -- how --------------------------------------------------------------------------------------
 
     def _reported(self, report: Input) -> None:
-        if not isinstance(report, ContainerStarted | ContainerExited):
+        if not isinstance(report, Report):
             return
         with self._lock:
             self._sequence += 1
@@ -259,13 +268,26 @@ class NodeAgent:
         draft.replace(path)
 
     def _watch(self) -> None:
-        while not (reason := self._fence.reason(time.monotonic())):
+        while not (reason := self._fence.reason(time.monotonic()) or self._left()):
             time.sleep(LOOK_S)
         _log.error("the agent stops its containers: %s", reason)
         try:
             self._engine.close(stop_containers=True)
         finally:
             os._exit(1)
+
+    def _left(self) -> str:
+        """That this machine leaves its cluster, once nothing has run here for a while; until then
+        the server has to drain it."""
+        if not joined.leaving():
+            self._leaving_said, self._empty_since_s = False, math.inf
+            return ""
+        if not self._leaving_said:
+            self._leaving_said = True
+            self._reported(DrainNode(""))
+        now_s = time.monotonic()
+        self._empty_since_s = now_s if self._engine.running() else min(self._empty_since_s, now_s)
+        return "this machine leaves its cluster" * (now_s - self._empty_since_s > EMPTY_S)
 
     def _ask_ray(self) -> None:
         """Ask Ray whether the node is alive, when no server asks; the call may block for ever."""

@@ -20,7 +20,14 @@ import msgspec
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ExitCode
 from fairshare.core.model.identifiers import ContainerId, application_of, parse_container
-from fairshare.core.model.inputs import ContainerExited, Input, NodeJoined, NodeLost, NodeResized
+from fairshare.core.model.inputs import (
+    ContainerExited,
+    DrainNode,
+    Input,
+    NodeJoined,
+    NodeLost,
+    NodeResized,
+)
 from fairshare.core.model.resources import VCORES, Resource, ResourceTypes
 from fairshare.core.model.work import Command
 from fairshare.core.schedulers.protocol import State
@@ -422,7 +429,11 @@ class RayEngine:
                 if name is not None:
                     self._heard_ms[name] = self._now_ms()
                 for report in message.reports:
-                    self._report(report)
+                    if not isinstance(report, DrainNode):
+                        self._report(report)
+                    elif name is not None:
+                        _log.info("node %s leaves the cluster", name)
+                        self._report(DrainNode(name))
             case LiveNodes():
                 self._count(frozenset(message.nodes))
             case NodeUp():

@@ -9,7 +9,7 @@ import struct
 
 import msgspec
 
-from fairshare.core.model.inputs import ContainerExited, ContainerStarted
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted, DrainNode
 from fairshare.engines.local.grants import Grants
 from fairshare.engines.protocol import LaunchOrder
 
@@ -54,7 +54,8 @@ MOST_BYTES = 256 * 1024 * 1024
 RAY_NODE = "ray-node"
 """The attribute of a node that has Ray's identifier of it."""
 
-Report = ContainerStarted | ContainerExited
+Report = ContainerStarted | ContainerExited | DrainNode
+"""The last one has no name of a node: it is the agent's own, which leaves."""
 
 
 class Launch(msgspec.Struct, frozen=True, tag=True):

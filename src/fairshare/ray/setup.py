@@ -9,15 +9,13 @@ from fairshare.engines.local.grants import Grants
 from fairshare.engines.local.machine import user_name
 from fairshare.errors import ConfigurationError
 from fairshare.ray.engine import RayEngine
+from fairshare.ray.joined import TOKEN_FILE
 from fairshare.ray.messages import DriverOptions
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web.standby import serve_as_standby as serve_as_standby
 from fairshare.settings.shell import ContainerSettings, RaySettings
 from fairshare.wording import cause
-
-TOKEN_FILE = "/etc/fairshare/ray-token"  # noqa: S105 - a path
-"""Where `fairshare node` keeps the token of root's cluster."""
 
 
 def prepared(settings: LiveSettings) -> Callable[[], tuple[LiveServer, tuple[()]]]:

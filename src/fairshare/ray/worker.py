@@ -43,7 +43,7 @@ def worker_arguments(address: str, resources: Mapping[str, int]) -> tuple[str, .
 def head_command(port: int, folder: Path) -> list[str]:
     """The head of a program's own cluster: it schedules, and runs no tasks."""
     return [
-        *_RAY_START,
+        *RAY_START,
         *("--head", "--port", str(port), "--num-cpus", "0", "--temp-dir", str(folder)),
         *("--object-store-memory", str(LEAST_OBJECTS_MB * MEBIBYTE)),
         "--include-dashboard=false",
@@ -61,7 +61,7 @@ def worker_command(address: str, cpus: int, memory_mb: int, gpus: int, name: str
     """A worker that offers what its container has. The name is how it is found in the cluster."""
     objects_mb = max(LEAST_OBJECTS_MB, int(memory_mb * OBJECTS_PART))
     return [
-        *_RAY_START,
+        *RAY_START,
         *("--address", address, "--num-cpus", str(cpus), "--num-gpus", str(gpus)),
         *("--memory", str(max(1, memory_mb - objects_mb) * MEBIBYTE)),
         *("--object-store-memory", str(objects_mb * MEBIBYTE)),
@@ -70,7 +70,7 @@ def worker_command(address: str, cpus: int, memory_mb: int, gpus: int, name: str
     ]
 
 
-_RAY_START = (sys.executable, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats")
+RAY_START = (sys.executable, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats")
 
 
 def free_port() -> int:

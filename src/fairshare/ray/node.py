@@ -1,0 +1,545 @@
+"""The verb `node`: this machine in a Ray cluster of root's, with Ray's token, ports and directory.
+
+Ray's processes run below a keeper, `fairshare node join --foreground`, which starts them again when
+they end: after the network was away for too long, Ray gives a node up, and its raylet ends. They
+are root's, and no other account reaches them: everything is below a directory that is closed,
+every port asks for the token, and the ports to which others send it are below 1024, where only root
+can listen while Ray does not.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from fairshare.cli.options import DURATION, MEMORY, Whole
+from fairshare.cli.verbs import Failure
+from fairshare.documents.sizes import MEBIBYTE
+from fairshare.engines.local import processes
+from fairshare.engines.local.machine import default_memory_mb, processors
+from fairshare.ray import joined
+from fairshare.ray.messages import token_variables
+from fairshare.ray.worker import RAY_START
+from fairshare.wording import cause
+
+HEAD_PORT: Final = 900
+FIXED_PORTS: Final = {
+    "node-manager-port": 901,
+    "object-manager-port": 902,
+    "dashboard-agent-grpc-port": 903,
+    "dashboard-agent-listen-port": 904,
+    "metrics-export-port": 905,
+    "runtime-env-agent-port": 10_900,
+}
+"""Ray's ports by the options of `ray start`; it takes no smaller number for the last one."""
+WORKER_PORTS: Final = (10_901, 10_999)
+OBJECTS_MB: Final = 512
+"""Through Ray's store pass orders and Python calls alone; their results are files."""
+UNIT: Final = Path("/etc/systemd/system/fairshare-node.service")
+
+START_S, END_S, LOOK_S = 60.0, 30.0, 0.2
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+ANSWER_S = 5.0
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """What a machine joins with. `head` is the address of the head; empty: it is this machine."""
+
+    head: str
+    address: str
+    cpus: int
+    memory_mb: int
+    gpus: int | None = None
+    resources: dict[str, int] = {}
+    labels: dict[str, str] = {}
+
+    @property
+    def cluster(self) -> str:
+        """The address of the cluster's head, also if it is this machine."""
+        return self.head or f"{self.address}:{HEAD_PORT}"
+
+    def line(self) -> list[str]:
+        """The command line of Ray."""
+        sizes = ["--num-cpus", str(self.cpus), "--memory", str(self.memory_mb * MEBIBYTE)]
+        if self.gpus is not None:
+            sizes += ["--num-gpus", str(self.gpus)]
+        if self.resources:
+            sizes += ["--resources", json.dumps(self.resources)]
+        if self.labels:
+            sizes += ["--labels", ",".join(f"{key}={text}" for key, text in self.labels.items())]
+        if self.head:
+            role = ["--address", self.head]
+        else:
+            role = ["--head", "--port", str(HEAD_PORT), "--include-dashboard=false"]
+        fixed = [word for name, port in FIXED_PORTS.items() for word in (f"--{name}", str(port))]
+        least, most = map(str, WORKER_PORTS)
+        return [
+            *RAY_START,
+            *role,
+            *("--node-ip-address", self.address, *fixed),
+            *("--min-worker-port", least, "--max-worker-port", most),
+            *("--temp-dir", str(joined.RAY), "--include-log-monitor=false"),
+            *("--object-store-memory", str(OBJECTS_MB * MEBIBYTE)),
+            *sizes,
+            "--block",
+        ]
+
+    def words(self) -> list[str]:
+        """The same as words of this verb."""
+        words = ["join", self.head] if self.head else ["head"]
+        words += ["--address", self.address, "--cpus", str(self.cpus)]
+        words += ["--memory", f"{self.memory_mb}m"]
+        if self.gpus is not None:
+            words += ["--gpus", str(self.gpus)]
+        for name, amount in self.resources.items():
+            words += ["--resource", f"{name}={amount}"]
+        for key, text in self.labels.items():
+            words += ["--label", f"{key}={text}"]
+        return words
+
+
+class Record(msgspec.Struct):
+    """What `node.json` says of the keeper: its process, and when that began."""
+
+    pid: int
+    start: int
+    head: str
+
+
+def ray_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of Ray's processes. Workers are started when they are needed: an agent is
+    the only one."""
+    kept = {name: text for name, text in environment.items() if not name.startswith("RAY_AUTH_")}
+    return {
+        **kept,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_enable_worker_prestart": "0",
+        "RAY_prestart_worker_first_driver": "0",
+        "RAY_gcs_storage": "rocksdb",
+        "RAY_gcs_storage_path": str(joined.STORAGE),
+        **token_variables(str(joined.TOKEN_FILE)),
+    }
+
+
+def named(text: str) -> tuple[str, str]:
+    """NAME=TEXT."""
+    name, equals, rest = text.partition("=")
+    if not name or not equals or not rest or "," in text:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+    return name, rest
+
+
+def amount(text: str) -> tuple[str, int]:
+    """NAME=N."""
+    name, number = named(text)
+    if not number.isdigit():
+        raise click.BadParameter(f"{text!r} is not NAME=N")
+    return name, int(number)
+
+
+_OPTIONS: Final = (
+    click.option("--address", metavar="IP", help="The address by which others reach it."),
+    click.option("--cpus", type=Whole(0), help="The vcores that it offers. [default: all]"),
+    click.option("--memory", type=MEMORY, help="[default: four fifths of the machine's]"),
+    click.option("--gpus", type=Whole(0), help="[default: those that Ray finds]"),
+    click.option(
+        "--resource",
+        "resources",
+        type=amount,
+        metavar="NAME=N",
+        multiple=True,
+        help="An amount of a further type; repeatable.",
+    ),
+    click.option(
+        "--label",
+        "labels",
+        type=named,
+        metavar="NAME=TEXT",
+        multiple=True,
+        help="An attribute of the node; repeatable.",
+    ),
+    click.option(
+        "--service", is_flag=True, help=f"Write {UNIT} for systemd instead, which starts it."
+    ),
+    click.option(
+        "--foreground", is_flag=True, help="Stay, and keep Ray's processes, as the service does."
+    ),
+)
+
+
+def _with_options(verb: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        verb = option(verb)
+    return verb
+
+
+@click.group()
+def command() -> None:
+    """This machine in root's Ray cluster, on which containers run under their users' accounts."""
+
+
+@command.command("head")
+@_with_options
+def head(address: str | None, **options: Any) -> None:
+    """Begin a cluster on this machine, with a new token if there is none.
+
+    Other machines join it with `fairshare node join`; the server has its address in
+    [ray] of fairshare.toml. Needs root.
+    """
+    _check_machine()
+    if not joined.TOKEN_FILE.exists():
+        joined.TOKEN_FILE.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        descriptor = os.open(joined.TOKEN_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(32))
+        click.echo(f"made {joined.TOKEN_FILE}: copy it to the other machines, for root alone")
+    _begin("", address or _own_address(), options)
+
+
+@command.command("join")
+@click.argument("head", metavar="HEAD[:PORT]")
+@_with_options
+def join(head: str, address: str | None, **options: Any) -> None:
+    """Let this machine join the cluster of HEAD.
+
+    Needs root, the file with HEAD's token, and the same versions of fairshare, Ray and Python.
+    """
+    _check_machine()
+    if not joined.TOKEN_FILE.exists():
+        host = head.partition(":")[0]
+        raise Failure(
+            f"there is no {joined.TOKEN_FILE}, the cluster's token: as root,"
+            f" scp {host}:{joined.TOKEN_FILE} {joined.TOKEN_FILE}"
+        )
+    host, port = _split(head)
+    try:
+        own = _address_towards(host, port)
+    except OSError as error:
+        raise Failure(
+            f"nothing answers at {host}:{port} ({cause(error)}): is `fairshare node head` running"
+            " there, and does the firewall let this port through?"
+        ) from error
+    _begin(f"{host}:{port}", address or own, options)
+
+
+@command.command("leave")
+@click.option("--now", is_flag=True, help="Do not wait: running containers are stopped.")
+@click.option("--timeout", type=DURATION, help="Wait for containers no longer than this.")
+def leave(now: bool, timeout: int | None) -> None:
+    """Let this machine leave its cluster, when its containers have ended.
+
+    Meanwhile it takes no new ones. Containers that are stopped run again elsewhere.
+    """
+    _check_root()
+    record = _record()
+    if record is None:
+        raise Failure("this machine is in no cluster: `fairshare node join HEAD`")
+    joined.set_leaving(True)
+    try:
+        end_s = None if timeout is None else time.monotonic() + timeout / 1000
+        while not (now or joined.agents_are_gone()):
+            if end_s is not None and time.monotonic() > end_s:
+                click.echo("the time is over: running containers are stopped", err=True)
+                break
+            time.sleep(LOOK_S)
+        _end_keeper(record.pid)
+        joined.RECORD.unlink(missing_ok=True)
+    except KeyboardInterrupt:
+        click.echo(
+            "it stays. The server has drained it: `fairshare admin undrain` returns it", err=True
+        )
+        raise
+    finally:
+        joined.set_leaving(False)
+    if UNIT.exists():
+        click.echo("systemctl disable fairshare-node   # else it joins at the next boot")
+
+
+@command.command("list")
+def list_nodes() -> None:
+    """List the machines of this machine's cluster, as Ray sees them."""
+    _check_root()
+    record = _record()
+    if record is None:
+        raise Failure("this machine is in no cluster: `fairshare node join HEAD`")
+    rows = [
+        (
+            node.node_manager_hostname,
+            node.node_manager_address,
+            "ALIVE" if node.state == 0 else "DEAD",
+            f"{node.resources_total.get('CPU', 0):g}",
+            f"{int(node.resources_total.get('memory', 0)) // MEBIBYTE}",
+            f"{node.resources_total.get('GPU', 0):g}",
+        )
+        for node in _nodes(record.head)
+    ]
+    for line in _table(("Host", "Address", "State", "CPUs", "Memory MB", "GPUs"), rows):
+        click.echo(line)
+
+
+def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows below their names, each column as wide as it needs."""
+    table = [names, *sorted(rows)]
+    widths = [max(len(row[place]) for row in table) for place in range(len(names))]
+    pairs = [zip(row, widths, strict=True) for row in table]
+    return ["  ".join(cell.ljust(width) for cell, width in pair).rstrip() for pair in pairs]
+
+
+def _nodes(head: str) -> list[Any]:
+    """What the head says of all nodes; raises Failure."""
+    os.environ.update(ray_variables({}))
+    host, port = _split(head)
+    try:
+        socket.create_connection((host, port), ANSWER_S).close()
+        raylet: Any = import_module("ray._raylet")  # compiled
+        client = raylet.GcsClient(address=f"{host}:{port}")
+        return list(client.get_all_node_info(timeout=ANSWER_S).values())
+    except Exception as error:
+        words = str(error).partition("\n")[0]
+        raise Failure(
+            f"the head of the cluster at {host}:{port} does not answer: {words}"
+        ) from error
+
+
+# -- this machine ---------------------------------------------------------------------------------
+
+
+def _check_root() -> None:
+    if os.geteuid() != 0:
+        raise Failure("`fairshare node` needs root, whose cluster it is")
+
+
+def _check_machine() -> None:
+    _check_root()
+    if find_spec("ray") is None:
+        raise Failure(
+            f"Ray is not installed here: {sys.executable} -m pip install 'fairshare[ray]'"
+        )
+    try:
+        joined.make_directory()
+        token = joined.TOKEN_FILE.stat() if joined.TOKEN_FILE.exists() else None
+    except OSError as error:
+        raise Failure(f"cannot use {joined.DIRECTORY}: {cause(error)}") from error
+    if token is not None and (token.st_uid != 0 or token.st_mode & 0o077):
+        raise Failure(
+            f"{joined.TOKEN_FILE} must be root's alone: chown root and chmod 600 it; if others have"
+            " read it, make a new one on all machines"
+        )
+
+
+def _split(head: str) -> tuple[str, int]:
+    host, colon, port = head.rpartition(":")
+    if not colon:
+        return head, HEAD_PORT
+    if not port.isdigit():
+        raise click.BadParameter(f"{head!r} is not HOST or HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def _address_towards(host: str, port: int) -> str:
+    with socket.create_connection((host, port), ANSWER_S) as probe:
+        return str(probe.getsockname()[0])
+
+
+def _own_address() -> str:
+    """The address of this machine's name, which others use."""
+    try:
+        found = {one[4][0] for one in socket.getaddrinfo(socket.gethostname(), None)}
+    except OSError:
+        found = set()
+    outer = sorted(str(one) for one in found if not str(one).startswith(("127.", "::1", "fe80")))
+    if not outer:
+        raise Failure(
+            "the name of this machine has no address of a network: name one, --address IP"
+        )
+    return outer[0]
+
+
+def _begin(head: str, address: str, options: dict[str, Any]) -> None:
+    offer = Offer(
+        head,
+        address,
+        processors() if options["cpus"] is None else options["cpus"],
+        default_memory_mb(None) if options["memory"] is None else options["memory"],
+        options["gpus"],
+        dict(options["resources"]),
+        dict(options["labels"]),
+    )
+    if options["service"]:
+        _write_unit(offer)
+        return
+    record = _record()
+    if record is not None:
+        raise Failure(f"this machine is in the cluster of {record.head} already")
+    _check_ports(offer)
+    joined.set_leaving(False)
+    if options["foreground"]:
+        raise SystemExit(_Keeper(offer).run())
+    _in_background(offer)
+
+
+def _check_ports(offer: Offer) -> None:
+    """Raise Failure where another program listens: others of the cluster send the token there."""
+    ports = [*FIXED_PORTS.values(), *([] if offer.head else [HEAD_PORT])]
+    for port in ports:
+        family = socket.AF_INET6 if ":" in offer.address else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((offer.address, port))
+            except OSError as error:
+                raise Failure(
+                    f"port {port} of {offer.address} cannot be used: {cause(error)}"
+                ) from error
+
+
+def _in_background(offer: Offer) -> None:
+    """Start the keeper, and wait until the raylet listens."""
+    words = [sys.executable, "-m", "fairshare", "node", *offer.words(), "--foreground"]
+    with joined.LOG.open("ab") as log:
+        begin = log.tell()
+        keeper = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",
+            start_new_session=True,
+        )
+    end_s = time.monotonic() + START_S
+    while not _listens(offer.address, FIXED_PORTS["node-manager-port"]):
+        if keeper.poll() is not None or time.monotonic() > end_s:
+            with contextlib.suppress(ProcessLookupError):
+                keeper.terminate()
+            with joined.LOG.open("rb") as log:
+                log.seek(begin)
+                last = log.read().decode(errors="replace").strip()[-2_000:]
+            raise Failure(f"Ray does not start; {joined.LOG} says:\n{last}")
+        time.sleep(LOOK_S)
+    click.echo(f"{socket.gethostname()} is in the cluster of {offer.cluster}")
+
+
+def _listens(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), ANSWER_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def _write_unit(offer: Offer) -> None:
+    line = shlex.join([sys.executable, "-m", "fairshare", "node", *offer.words(), "--foreground"])
+    text = UNIT_TEXT.format(line=line)
+    try:
+        UNIT.write_text(text)
+    except OSError as error:
+        raise Failure(f"cannot write {UNIT}: {cause(error)}") from error
+    click.echo("systemctl daemon-reload && systemctl enable --now fairshare-node")
+
+
+UNIT_TEXT: Final = """[Unit]
+Description=This machine in a cluster of fairshare
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart={line}
+Restart=on-failure
+RestartSec=5
+Delegate=yes
+KillMode=mixed
+TimeoutStopSec=60
+TasksMax=infinity
+LimitNOFILE=1048576
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _record() -> Record | None:
+    """The keeper of this machine, if it runs."""
+    try:
+        record = msgspec.json.decode(joined.RECORD.read_bytes(), type=Record)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return record if processes.start_time(record.pid) == record.start else None
+
+
+def _end_keeper(pid: int) -> None:
+    """End the keeper, which ends Ray's processes; raises Failure if it does not."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    end_s = time.monotonic() + 2 * END_S
+    while processes.is_alive(pid):
+        if time.monotonic() > end_s:
+            raise Failure(f"process {pid}, which keeps Ray's processes, does not end")
+        time.sleep(LOOK_S)
+
+
+class _Keeper:
+    """Keeps Ray's processes of this machine running until a signal ends it."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+        self._ending = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+
+    def run(self) -> int:
+        """Until a signal ends it; the exit code."""
+        os.umask(0o077)
+        pid = os.getpid()
+        start = processes.start_time(pid) or 0
+        record = Record(pid, start, self._offer.cluster)
+        draft = joined.RECORD.with_suffix(".new")
+        draft.write_bytes(msgspec.json.encode(record))
+        draft.replace(joined.RECORD)
+        pause_s = FIRST_PAUSE_S
+        while not self._ending.is_set():
+            began_s = time.monotonic()
+            self._process = subprocess.Popen(
+                self._offer.line(),
+                stdin=subprocess.DEVNULL,
+                env=ray_variables(os.environ),
+                start_new_session=True,
+            )
+            code = self._process.wait()
+            if self._ending.is_set():
+                break
+            if time.monotonic() - began_s > LONGEST_PAUSE_S:
+                pause_s = FIRST_PAUSE_S
+            print(f"Ray ended with {code}; it starts again in {pause_s:g} s", flush=True)
+            end_s = time.monotonic() + pause_s
+            while not self._ending.is_set() and time.monotonic() < end_s:
+                time.sleep(LOOK_S)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        return 0
+
+    def _end(self, *_: object) -> None:
+        """In a handler of a signal: `wait` goes on afterwards."""
+        self._ending.set()
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            signal.signal(signal.SIGALRM, self._kill)
+            signal.alarm(int(END_S))
+
+    def _kill(self, *_: object) -> None:
+        if self._process is not None:
+            processes.send([*processes.descendants(self._process.pid)], signal.SIGKILL)

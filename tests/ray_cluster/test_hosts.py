@@ -1,0 +1,108 @@
+"""`fairshare node` on three hosts: a short day with all its faults, and a user who tries to reach
+root's Ray cluster (`lab.py`, `hosts.py`).
+"""
+
+import pytest
+from tests.ray_cluster.hosts import PYTHON, lacking
+from tests.ray_cluster.lab import Lab, check, day
+
+pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "all is there")
+
+
+@pytest.fixture(scope="module")
+def lab():
+    made = Lab()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.close()
+
+
+RUN = """
+import os, ray
+ray.init({address!r}, log_to_driver=False)
+print("INSIDE as", ray.get(ray.remote(num_cpus=0)(lambda: os.getuid()).remote()), flush=True)
+"""
+ASK = """
+from ray._raylet import GcsClient
+print("INSIDE with", len(GcsClient(address="gpu1:900").get_all_node_info(timeout=5)), flush=True)
+"""
+JOBS = """
+from ray.job_submission import JobSubmissionClient
+JobSubmissionClient("http://{address}").submit_job(entrypoint="id")
+print("INSIDE", flush=True)
+"""
+CALL = """
+import urllib.request
+request = urllib.request.Request("http://{address}{path}", data=b"", method="POST")
+print("INSIDE", urllib.request.urlopen(request, timeout=5).read(), flush=True)
+"""
+READ = "import os; print('INSIDE', open('/etc/fairshare/ray-token').read())"
+LOOK = "import os; print('INSIDE', os.listdir('/var/lib/fairshare-node/ray'))"
+INVENTED = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
+WITHOUT = {"RAY_AUTH_MODE": "disabled"}
+ATTEMPTS = {
+    "a program without a token": (RUN.format(address="gpu1:900"), WITHOUT),
+    "a program with a token of its own": (RUN.format(address="gpu1:900"), INVENTED),
+    "a program that looks for a cluster": (RUN.format(address="auto"), WITHOUT),
+    "a Ray client": (RUN.format(address="ray://gpu1:10001"), INVENTED),
+    "a question without a token": (ASK, WITHOUT),
+    "a question with a token of its own": (ASK, INVENTED),
+    "a job": (JOBS.format(address="gpu1:8265"), INVENTED),
+    "a job for an agent": (JOBS.format(address="gpu1:904"), INVENTED),
+    "an environment as root": (
+        CALL.format(address="gpu1:10900", path="/get_or_create_runtime_env"),
+        WITHOUT,
+    ),
+    "the token's file": (READ, WITHOUT),
+    "Ray's sockets": (LOOK, WITHOUT),
+}
+
+
+def tried(host, user, program, variables):
+    """What a program of a user prints, and how it fails; it may try for ever."""
+    words = ("timeout", "-s", "KILL", "20", "env", *(f"{k}={v}" for k, v in variables.items()))
+    return host.run(*words, PYTHON, "-c", program, user=user)
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_a_user_reaches_nothing_of_the_cluster_that_agents_of_root_share(lab, attempt):
+    done = tried(lab.first, "ann", *ATTEMPTS[attempt])
+    assert done.returncode != 0
+    assert "INSIDE" not in done.stdout
+
+
+def test_with_the_token_the_same_questions_are_answered(lab):
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": "/etc/fairshare/ray-token"}
+    assert "INSIDE with 3" in tried(lab.first, "", ASK, token).stdout
+    assert "INSIDE as 0" in tried(lab.first, "", RUN.format(address="gpu1:900"), token).stdout
+
+
+def test_a_ray_program_of_a_user_has_a_cluster_of_its_own(lab):
+    program = RUN.format(address="local") + "print(len(ray.nodes()), 'node')"
+    done = tried(lab.first, "ann", program, WITHOUT)
+    assert done.stdout.splitlines() == ["INSIDE as 4001", "1 node"], done.stderr
+
+
+def test_the_cluster_is_listed_with_its_hosts(lab):
+    listed = lab.second.fairshare("node", "list").splitlines()
+    assert [line.split()[:3] for line in listed[1:]] == [
+        [host.name, host.address, "ALIVE"] for host in lab.hosts.all
+    ]
+    again = lab.second.run(PYTHON, "-m", "fairshare", "node", "join", "gpu1")
+    assert "is in the cluster of gpu1:900 already" in again.stderr
+    refused = lab.second.run(PYTHON, "-m", "fairshare", "node", "leave", user="ann")
+    assert "needs root" in refused.stderr
+
+
+def test_a_task_runs_on_the_host_that_it_names_and_finds_its_home_there(lab):
+    words = ("--nodelist", "gpu3", "--output", "where")
+    application = lab.submit("bob", *words, "--", "hostname")
+    lab.wait(lambda: lab.is_over(application), "the task")
+    assert (lab.homes / "bob/where").read_text() == "gpu3\n"
+
+
+def test_a_day_of_three_hosts_loses_nothing_and_runs_nothing_twice(lab):
+    counts = check(lab, day(lab, rounds=1, tasks=3, seconds=2), tasks=3)
+    assert counts["tasks"] == 3 * counts["applications"]
