@@ -287,13 +287,13 @@ def _reasons(
         if state.safe_mode:
             return [Reason(cause=Cause.SAFE_MODE)]
         if state.nodes and all(name in drained for name in state.nodes):
-            first, count = min(state.nodes), len(state.nodes)
-            return [Reason(cause=Cause.NODES_DRAINED, node=first, count=count)]
+            node, count = min(state.nodes), len(state.nodes)
+            return [Reason(cause=Cause.NODES_DRAINED, node=node, count=count)]
         failing = [name for name in state.failing if state.waits_for_node(name)]
         if failing and all(name in drained or name in failing for name in state.nodes):
-            due_ms, first = min((state.failing[name].until_ms or 0, name) for name in failing)
+            due_ms, node = min((state.failing[name].until_ms or 0, name) for name in failing)
             count = len(state.nodes)
-            return [Reason(cause=Cause.NODES_FAILING, node=first, count=count, due_ms=due_ms)]
+            return [Reason(cause=Cause.NODES_FAILING, node=node, count=count, due_ms=due_ms)]
     reasons = _of_deferral(application, state)
     if reasons:
         return reasons

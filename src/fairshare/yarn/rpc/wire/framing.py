@@ -141,7 +141,7 @@ def fatal(call_id: int, error: calls.RpcError, detail: int) -> bytes:
 
 
 def other_version(version: int) -> bytes:
-    """What a client of another version of the RPC is told, in the form that it can read: Hadoop 1
+    """What a client of another version of the RPC gets, in the form that it can read: Hadoop 1
     speaks version 4. Empty: it is not known what it could read.
 
     >>> other_version(4)[:12].hex()
