@@ -458,7 +458,7 @@ def test_the_owed_resources_are_shown_with_causes_and_waiting_applications(visit
         page = ready(visit(f"{cluster.url}{PAGE}?queue=root.prod.serving"))
         part = page.locator(".owed-parts li", has_text="held by others")
         part.wait_for()
-        reported = cluster.http.get("/pages/queues/root.prod.serving/owed").json()["parts"]
+        reported = cluster.http.get("/queues/root.prod.serving/owed").json()["parts"]
         assert reported[0]["sentence"] in part.inner_text()
         assert page.locator(".owed-bar .cause.held").count() == 1
         part.get_by_role("button").click()

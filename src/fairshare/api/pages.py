@@ -1,10 +1,7 @@
 """The records that only the pages use: the map of nodes, the tree of queues."""
 
-from typing import Generic
-
 import msgspec
 
-from fairshare.api.applications import Id
 from fairshare.api.queues import Queue
 from fairshare.api.values import Amounts
 
@@ -51,30 +48,3 @@ class QueueNames(msgspec.Struct, frozen=True):
     """All queues by name."""
 
     queues: tuple[QueueName, ...]
-
-
-class OwedPartFields(msgspec.Struct, Generic[Id], frozen=True):
-    """The fields of `OwedPart`."""
-
-    kind: str
-    words: str
-    amount: int
-    applications: int
-    first: Id | None
-    sentence: str
-
-
-class OwedPart(OwedPartFields[str], frozen=True):
-    """One part of the gap. `sentence` is what the core says of the first application of it."""
-
-
-class Owed(msgspec.Struct, frozen=True):
-    """What a queue is owed, in parts by cause."""
-
-    queue: str
-    type: str
-    owed: int
-    unasked: int
-    waiting: int
-    looked: int
-    parts: tuple[OwedPart, ...]

@@ -4,6 +4,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from fairshare.api.applications import Id
 from fairshare.api.values import EMPTY, Amounts, Held
 
 Shared = TypeVar("Shared")
@@ -231,3 +232,48 @@ class History(msgspec.Struct, frozen=True):
     began_ms: int
     now_ms: int
     points: tuple[Point, ...]
+
+
+class OwedPartFields(msgspec.Struct, Generic[Id], frozen=True):
+    """The fields of `OwedPart`."""
+
+    kind: str
+    words: str
+    amount: int
+    applications: int
+    first: Id | None
+    sentence: str
+    remedy: str
+
+
+class OwedPart(OwedPartFields[str], frozen=True):
+    """One part of what is owed. `sentence` and `remedy` are those of its `first` application."""
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """A queue with more than its share, and by how much."""
+
+    queue: str
+    amount: int
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """What a queue is owed of the resource type that it uses most of, in parts by cause that add up
+    to it; amounts are of that type.
+
+    `sentence` sums it up. `since_ms` is since when it has been owed something without a break, as
+    far as past states are remembered; None: it is owed nothing. `unasked` is the part of its share
+    that no application requests. `holders` have more than their share of the type, the largest
+    excess first. Of its `waiting` applications `looked` were asked why they wait.
+    """
+
+    queue: str
+    type: str
+    owed: int
+    unasked: int
+    waiting: int
+    looked: int
+    parts: tuple[OwedPart, ...]
+    sentence: str
+    since_ms: int | None
+    holders: tuple[Holder, ...]

@@ -46,7 +46,7 @@ from fairshare.api.nodes import (
     NodesBody,
     RemoveLabelsBody,
 )
-from fairshare.api.queues import Queues
+from fairshare.api.queues import Owed, Queues
 from fairshare.api.values import ActorBody, NothingBody
 from fairshare.api.work import FinishBody, Launch, ReleaseBody, RequestsBody, Submission, TasksBody
 
@@ -96,6 +96,7 @@ SHOW_CONFIGURATION = _get("/configuration", Configuration)
 REFRESH_QUEUES = _post("/admin/refresh-queues", ActorBody, Refreshed)
 
 LIST_QUEUES = _get("/queues", Queues)
+EXPLAIN_QUEUE = _get("/queues/{queue}/owed", Owed)
 
 LIST_APPLICATIONS = _get("/applications", Applications)
 SUBMIT_APPLICATION = _post("/applications", Submission, Submitted, 201)

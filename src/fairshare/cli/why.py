@@ -1,29 +1,52 @@
-"""The verb `why`, which explains why an application waits, and what would start it."""
+"""The verb `why`, which explains why an application waits, and what would start it; of a queue what
+it is owed, and of a user what all applications wait for."""
+
+import re
 
 import click
 
 from fairshare.api import routes
-from fairshare.cli.cells import amounts_text
+from fairshare.cli.cells import amounts_text, instant_text
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.tables import Indented, Output, Styled, open_output, print_all
 from fairshare.client import Client
-from fairshare.client.answers import Reason
+from fairshare.client.answers import Owed, Reason
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
 from fairshare.wording import counted, plain
 
+OF_APPLICATION = re.compile(r"(application_\d+_)?\d+(/.*)?")
+
+MOST_ASKED = 50
+"""The most applications of a user whose reasons are fetched."""
+
 
 @click.command()
-@click.argument("application", metavar="APP")
+@click.argument("subject", metavar="APP|QUEUE", required=False)
+@click.option("--user", metavar="USER", help="Why this user's applications wait, by reason.")
 @with_client
 @json_option
-def command(client: Client, application: str, as_json: bool) -> None:
-    """Explain why an application or a part of it waits, and what would start it.
+def command(client: Client, subject: str | None, user: str | None, as_json: bool) -> None:
+    """Explain why an application, a queue or a user waits, and what would help.
 
-    The most important reason comes first: a limit on the application as a whole, then for each
-    group of tasks (or each request of its master) what prevents its next container. APP is an id
-    or its number alone. Exits with 0 even if nothing waits.
+    Of an application the most important reason comes first: a limit on the application as a whole,
+    then for each group of tasks (or each request of its master) what prevents its next container.
+    Of a queue: what it is owed, since when, by which causes, and who has it. APP is an id or its
+    number alone, QUEUE a name. Exits with 0 even if nothing waits.
     """
+    if (subject is None) == (user is None):
+        raise click.UsageError("Name an application, a queue, or --user USER.")
+    if user is not None:
+        _explain_user(client, user, as_json)
+    elif subject is not None and OF_APPLICATION.fullmatch(subject):
+        _explain_application(client, subject, as_json)
+    elif as_json:
+        print_json(client.connection.get(path_of(routes.EXPLAIN_QUEUE, subject or "")))
+    else:
+        _print_owed(open_output(), client.owed(subject or ""))
+
+
+def _explain_application(client: Client, application: str, as_json: bool) -> None:
     if as_json:
         print_json(client.connection.get(path_of(routes.LIST_REASONS, application)))
         return
@@ -58,3 +81,77 @@ def _about(reason: Reason) -> str:
     if reason.wanted:
         waits += f" of {amounts_text(reason.wanted)}"
     return f"{reason.group}: {waits}" if reason.group else waits
+
+
+def _print_owed(console: Output, owed: Owed) -> None:
+    """What a queue is owed, with a paragraph for each cause."""
+    lines = [owed.sentence]
+    if owed.since_ms is not None:
+        lines.append(f"That has been so since {instant_text(owed.since_ms)}.")
+    if len(owed.holders) > 1:  # the sentence names the first
+        holders = ", ".join(
+            f"{one.queue} by {_amount_text(one.amount, owed.type)}" for one in owed.holders
+        )
+        lines.append(f"Above their shares: {holders}.")
+    print_all(console, Styled(plain(" ".join(lines))))
+    for part in owed.parts:
+        about = f"{_amount_text(part.amount, owed.type)}: {part.words}"
+        if part.applications > 1:
+            about += f" ({counted(part.applications, 'application')})"
+        print_all(console, Styled(plain(about), style="bold"))
+        said = [(part.sentence, ""), (part.remedy, "dim")] if part.sentence else []
+        if part.first:
+            said.insert(0, (f"{part.first}:", ""))
+        for text, style in said:
+            print_all(console, Indented(Styled(plain(text), style=style), 2))
+
+
+def _amount_text(amount: int, name: str) -> str:
+    return amounts_text({name: amount})
+
+
+def _explain_user(client: Client, user: str, as_json: bool) -> None:
+    """The reasons of all that a user has waiting, each once, the most frequent first."""
+    known = [
+        *client.applications(state="PENDING", user=user),
+        *client.applications(state="RUNNING", user=user),
+    ]
+    first: dict[str, Reason] = {}
+    names: dict[str, list[str]] = {}
+    for application in known[:MOST_ASKED]:
+        for reason in client.reasons(application.id):
+            first.setdefault(reason.cause, reason)
+            names.setdefault(reason.cause, []).append(application.id)
+    causes = sorted(names, key=lambda cause: -len(names[cause]))
+    if as_json:
+        print_json(
+            {
+                "user": user,
+                "applications": len(known),
+                "asked": min(len(known), MOST_ASKED),
+                "reasons": [
+                    {
+                        "cause": cause,
+                        "applications": list(dict.fromkeys(names[cause])),
+                        "sentence": first[cause].sentence,
+                        "remedy": first[cause].remedy,
+                    }
+                    for cause in causes
+                ],
+            }
+        )
+        return
+    console = open_output()
+    if not causes:
+        click.echo(f"Nothing of {user}'s waits: {counted(len(known), 'unfinished application')}.")
+    for cause in causes:
+        waiting = list(dict.fromkeys(names[cause]))
+        about = f"{counted(len(waiting), 'application')}, such as {waiting[0]}:"
+        print_all(console, Styled(plain(about), style="bold"))
+        for text, style in ((first[cause].sentence, ""), (first[cause].remedy, "dim")):
+            print_all(console, Indented(Styled(plain(text), style=style), 2))
+    if len(known) > MOST_ASKED:
+        click.echo(
+            f"Of {counted(len(known), 'unfinished application')} these are those of the newest"
+            f" {MOST_ASKED}."
+        )

@@ -28,6 +28,7 @@ from fairshare.api.configuration import Refreshed as Refreshed
 from fairshare.api.nodes import Label as Label
 from fairshare.api.nodes import Labels as Labels
 from fairshare.api.nodes import Node as Node
+from fairshare.api.queues import Owed as Owed
 from fairshare.api.queues import PoolFigures as PoolFigures
 from fairshare.api.queues import PoolSlots as PoolSlots
 from fairshare.api.queues import Queue as Queue

@@ -27,6 +27,7 @@ from fairshare.client.answers import (
     Label,
     Labels,
     Node,
+    Owed,
     Properties,
     Queue,
     Reason,
@@ -184,6 +185,11 @@ class CallTable:
     def reasons(self, application: str | int) -> Call[tuple[Reason, ...]]:
         """Why an application waits, the weightiest reason first; none if it waits for nothing."""
         return taken(self._call(routes.LIST_REASONS, application), lambda answer: answer.reasons)
+
+    @method
+    def owed(self, queue: str) -> Call[Owed]:
+        """What a queue is owed, why, since when, and which queues have more than their share."""
+        return self._call(routes.EXPLAIN_QUEUE, queue)
 
     @method
     def tasks(self, application: str | int) -> Call[tuple[Task, ...]]:

@@ -29,12 +29,14 @@ from fairshare.core.model.events import (
     Locality,
     RequestRefused,
 )
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.offers import Survey
 from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
+from fairshare.server.insight.shares import Shares
+from fairshare.server.insight.why import CAUSES
 from fairshare.server.service import Service
 from fairshare.server.slices import made_in_slices
 
@@ -210,6 +212,9 @@ class WaitingCauses:
         self._counting = asyncio.Lock()
         self.counts: Mapping[str, int] = {}
         """Applications that wait, by the first of their reasons, as `refresh` last found them."""
+        self.pending: Mapping[str, Mapping[str, Resource]] = {}
+        """What they lack, by leaf queue and kind of cause; the kinds in the order of their oldest
+        application."""
 
     async def refresh(self) -> None:
         """Count again if the last count is too old. Callers wait for one count together."""
@@ -224,6 +229,7 @@ class WaitingCauses:
         service = self._service
         applications = service.state.applications
         counts = collections.Counter[str]()
+        pending: dict[str, dict[str, Resource]] = {}
         version, survey = service.version, Survey()
         began_s, cost_s = time.perf_counter(), 0.0
         for number in tuple(applications):
@@ -231,7 +237,12 @@ class WaitingCauses:
             if application is None or application.over:
                 continue
             if application.attempt.asks.wanting or not application.attempt.active:
-                counts[service.main_cause(number, survey) or NO_CAUSE] += 1
+                cause = service.main_cause(number, survey)
+                counts[cause or NO_CAUSE] += 1
+                kinds = pending.setdefault(application.queue, {})
+                kind = "turn" if cause is None else CAUSES[cause].kind
+                lacking = application.attempt.asks.pending
+                kinds[kind] = add(kinds[kind], lacking) if kind in kinds else lacking
             slice_s = time.perf_counter() - began_s
             if slice_s >= SLICE_S:
                 cost_s += slice_s
@@ -239,7 +250,7 @@ class WaitingCauses:
                 began_s = time.perf_counter()
                 if service.version != version:
                     version, survey = service.version, Survey()
-        self.counts = counts
+        self.counts, self.pending = counts, pending
         return cost_s + time.perf_counter() - began_s
 
 
@@ -376,7 +387,33 @@ class StateMetrics:
         for queue in queues:
             preempted.add_metric([queue.name], queue.preempted)
         yield preempted
+        yield self._owed(queues)
         yield from _capacities(queues)
+
+    def _owed(self, queues: Sequence[QueueView]) -> Metric:
+        """What leaf queues are owed of the type that they use most of, by kind of cause: each kind
+        claims what its applications lack, until the gap is filled."""
+        family = GaugeMetricFamily(
+            "fairshare_owed",
+            "What leaf queues are entitled to and do not have, by kind of cause.",
+            labels=["queue", "resource", "cause"],
+        )
+        types = self._service.state.types
+        shares = Shares(queues, self._service.views.cluster.total, types)
+        for queue in queues:
+            kinds = self._causes.pending.get(queue.name)
+            if kinds is None:
+                continue  # what asks for nothing is owed nothing
+            share = shares.of(queue)
+            place = types.names.index(share.dominant)
+            rest = share.owed[place]
+            for kind, lacking in kinds.items():
+                if part := min(rest, lacking[place]):
+                    family.add_metric([queue.name, share.dominant, kind], part)
+                    rest -= part
+            if rest:
+                family.add_metric([queue.name, share.dominant, "other"], rest)
+        return family
 
     def _waiting(self) -> Metric:
         """The number of waiting applications by their most important reason; each counts once."""

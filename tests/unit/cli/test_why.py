@@ -72,3 +72,72 @@ def test_no_line_ends_with_blanks(cluster, run):
     cluster.answers[path(7)] = REASONS
     lines = run("why", application_name(7)).output.splitlines()
     assert lines == [line.rstrip() for line in lines]
+
+
+OWED = {
+    "queue": "root.ml",
+    "type": "memory-mb",
+    "owed": 3072,
+    "unasked": 0,
+    "waiting": 2,
+    "looked": 2,
+    "parts": [
+        {
+            "kind": "held",
+            "words": "held by others",
+            "amount": 2048,
+            "applications": 2,
+            "first": application_name(7),
+            "sentence": "No node has room.",
+            "remedy": "It starts when one has.",
+        },
+        {
+            "kind": "other",
+            "words": "not looked at",
+            "amount": 1024,
+            "applications": 0,
+            "first": None,
+            "sentence": "",
+            "remedy": "",
+        },
+    ],
+    "sentence": "Receives 1 GiB of the 4 GiB it is entitled to; 3 GiB are owed.",
+    "since_ms": 0,
+    "holders": [{"queue": "root.adhoc", "amount": 2048}, {"queue": "root.b", "amount": 1024}],
+}
+
+
+def test_a_queue_has_what_it_is_owed_since_when_and_which_queues_have_it(cluster, run):
+    cluster.answers["/queues/root.ml/owed"] = OWED
+    lines = run("why", "root.ml", width=200).output.splitlines()
+    assert lines[0].startswith(f"{OWED['sentence']} That has been so since 1970-01-01")
+    assert lines[0].endswith("Above their shares: root.adhoc by 2G, root.b by 1G.")
+    assert [line.rstrip() for line in lines[1:]] == [
+        "2G: held by others (2 applications)",
+        f"  {application_name(7)}:",
+        "  No node has room.",
+        "  It starts when one has.",
+        "1G: not looked at",
+    ]
+
+
+def test_the_reasons_of_a_user_are_said_once_each_the_most_frequent_first(cluster, run):
+    row = cluster.answers[f"/applications/{application_name(7)}"]
+    names = [application_name(number) for number in (7, 8)]
+    cluster.answers["/applications"] = {"applications": [{**row, "id": name} for name in names]}
+    cluster.answers[path(7)] = REASONS
+    cluster.answers[path(8)] = {"reasons": REASONS["reasons"][1:2]}
+    lines = run("why", "--user", "ann").output.splitlines()
+    assert lines[:3] == [
+        f"2 applications, such as {application_name(7)}:",
+        "  The group waits.",
+        "  Others first.",
+    ]
+    assert sum("root.ml is full." in line for line in lines) == 1
+
+
+def test_an_application_or_a_queue_or_a_user_is_needed(run):
+    for arguments in ((), ("7", "--user", "ann")):
+        result = run("why", *arguments)
+        assert result.exit_code == 2
+        assert "Name an application, a queue, or --user USER." in result.stderr

@@ -306,14 +306,14 @@ def _reasons(
         wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
         return _together(reasons, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
-    first: dict[str, Resource] = {}  # by partition, the first ask that something keeps waiting
+    waiting: dict[str, Resource] = {}  # by partition, the first ask that something keeps waiting
     for key in application.attempt.asks.wanting:
         reason = _of_ask(view, key)
-        own = first.get(key.label)
+        own = waiting.get(key.label)
         if own is not None and _waits_for_own(reason, application.id):
             reason = msgspec.structs.replace(reason, cause=Cause.OWN_FIRST, limit=own, ahead=())
         elif reason.cause not in _NEXT and reason.wanted is not None:
-            first.setdefault(key.label, reason.wanted)
+            waiting.setdefault(key.label, reason.wanted)
         reasons.append(_with_preemption(view, key, reason))
     reasons += _of_pauses(application)
     reasons += [*_of_limited_groups(application), *_of_groups(application)]

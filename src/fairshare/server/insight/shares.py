@@ -10,8 +10,7 @@ from typing import Final
 
 import msgspec
 
-from fairshare.api.pages import OwedPartFields
-from fairshare.api.queues import ShareFields
+from fairshare.api.queues import OwedPartFields, ShareFields
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import (
     MEMORY,
@@ -24,7 +23,7 @@ from fairshare.core.model.resources import (
 )
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.core.schedulers.views import QueueView
-from fairshare.server.insight.why import CAUSES, Words
+from fairshare.server.insight.why import CAUSES, Explanation, Words
 
 
 class Share(ShareFields[Resource], frozen=True):
@@ -64,6 +63,11 @@ class Shares:
             borrower=borrower,
         )
 
+    def over(self, place: int, queue: str) -> list[tuple[str, int]]:
+        """The other leaves with more than their share of a type, and by how much, the largest
+        excess first."""
+        return [(name, amount) for amount, name in self._over[place] if name != queue]
+
     def _dominant(self, queue: QueueView, measured: tuple[int, ...]) -> int:
         """The index of the type of which the queue uses the largest fraction of the cluster; among
         equals, of which it is entitled to the largest fraction."""
@@ -76,10 +80,8 @@ class Shares:
         return max(measured, key=parts)
 
     def _borrower(self, queue: QueueView, place: int) -> str | None:
-        for amount, name in self._over[place]:
-            if amount and name != queue.name:
-                return name
-        return None
+        others = self.over(place, queue.name)
+        return others[0][0] if others else None
 
     def _sentence(self, queue: QueueView, state: str, place: int, borrower: str | None) -> str:
         used, fair, demand = (line[place] for line in (queue.used, queue.fair_share, queue.demand))
@@ -220,7 +222,12 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class OwedPart(OwedPartFields[ApplicationId], frozen=True):
-    """One part of what is owed. `sentence` explains the reason of its first application."""
+    """One part of what is owed. `sentence` and `remedy` explain the reason of its first
+    application."""
+
+
+UNKNOWN: Final = Explanation("", "")
+"""Of a part of which no application was asked."""
 
 
 def kind_of(reason: Reason, free: Resource) -> str:
@@ -242,7 +249,7 @@ def owed_parts(
     `promised` is the room that nodes already keep for the queue after preemption.
     """
     amounts: dict[str, int] = {}
-    applications: dict[str, dict[ApplicationId, str]] = {}
+    applications: dict[str, dict[ApplicationId, Explanation]] = {}
     rest = owed
 
     def claim(kind: str, amount: int) -> int:
@@ -264,7 +271,7 @@ def owed_parts(
             if taken:
                 said = applications.setdefault(kind, {})
                 if waiter.application not in said:
-                    said[waiter.application] = words.explain(reason).sentence
+                    said[waiter.application] = words.explain(reason)
     rest -= claim("other", rest)
     order = list(KINDS)
     return [
@@ -274,7 +281,7 @@ def owed_parts(
             amount=amounts[kind],
             applications=len(applications.get(kind, {})),
             first=next(iter(applications.get(kind, {})), None),
-            sentence=next(iter(applications.get(kind, {}).values()), ""),
+            **msgspec.structs.asdict(next(iter(applications.get(kind, {}).values()), UNKNOWN)),
         )
         for kind in sorted(amounts, key=lambda kind: (-amounts[kind], order.index(kind)))
     ]

@@ -15,16 +15,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.api import routes
-from fairshare.api.pages import Owed, QueueName, QueueNames, QueueTree
-from fairshare.api.pages import OwedPart as NamedPart
+from fairshare.api.pages import QueueName, QueueNames, QueueTree
 from fairshare.api.queues import (
     CapacityFigures,
     History,
+    Holder,
+    Owed,
     PartitionFigures,
     Queue,
     Queues,
     UserFigures,
 )
+from fairshare.api.queues import OwedPart as NamedPart
 from fairshare.api.queues import Point as NamedPoint
 from fairshare.api.queues import Share as NamedShare
 from fairshare.core.model.applications import Application
@@ -112,22 +114,22 @@ async def list_names(request: Request) -> Response:
 
 
 async def explain_owed(request: Request) -> Response:
-    """GET /pages/queues/QUEUE/owed: the amount that the queue is owed of its scarcest type, and
-    why: parts by cause, which add up to it.
+    """GET /queues/QUEUE/owed: the amount that the queue is owed of its scarcest type, and why.
 
-    `unasked` is the part of its share that no application requests. `looked` counts the waiting
-    applications that were examined for their reasons, the oldest first, until the gap was filled or
-    the time limit was reached.
+    Waiting applications are asked for their reasons, the oldest first, until the gap is filled or
+    the time limit is reached.
     """
     read_parameters(request)
     server = server_of(request)
     service = server.service
     state, views = service.state, service.views
     name = request.path_params["queue"]
-    view = next((queue for queue in views.queues if queue.name == name), None)
+    view = next((queue for queue in views.queues if queue.name in (name, f"root.{name}")), None)
     if view is None:
         raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
-    share = Shares(views.queues, views.cluster.total, state.types).of(view)
+    name = view.name
+    shares = Shares(views.queues, views.cluster.total, state.types)
+    share = shares.of(view)
     place = state.types.names.index(share.dominant)
     owed = share.owed[place]
     waits = [one for one in _below(server, name) if any(one.attempt.asks.pending)] if owed else []
@@ -138,8 +140,9 @@ async def explain_owed(request: Request) -> Response:
         _asked(server, waits, looked),
         subtract(state.total, state.used),
         _promised(server, waits, place),
-        words_of(state),
+        words_of(state, service.now_ms()),
     )
+    since_ms = await run_in_threadpool(_owed_since_ms, server, name, place) if owed else None
     return answer(
         Owed(
             queue=name,
@@ -149,8 +152,24 @@ async def explain_owed(request: Request) -> Response:
             waiting=len(waits),
             looked=len(looked),
             parts=tuple(_row(server, part) for part in parts),
+            sentence=share.sentence,
+            since_ms=since_ms,
+            holders=tuple(Holder(*held) for held in shares.over(place, name)[:MOST_HOLDERS]),
         )
     )
+
+
+MOST_HOLDERS: Final = 5
+
+
+def _owed_since_ms(server: LiveServer, queue: str, place: int) -> int:
+    """Since when a queue that is owed something now has been owed something of a type."""
+    since_ms = now_ms = server.service.now_ms()
+    for point in reversed(server.past_views.series(queue, 0, now_ms, MOST_POINTS)):
+        if min(point.demand[place], point.fair_share[place]) <= point.used[place]:
+            break
+        since_ms = point.at_ms
+    return since_ms
 
 
 def _below(server: LiveServer, queue: str) -> list[Application]:
@@ -322,8 +341,8 @@ def point_row(point: Point, types: ResourceTypes) -> NamedPoint:
 
 ROUTES = [
     serve(routes.LIST_QUEUES, list_queues, "queues", AT),
+    serve(routes.EXPLAIN_QUEUE, explain_owed, "queues"),
     get("/pages/queues", list_names, "pages", QueueNames),
-    get("/pages/queues/{queue}/owed", explain_owed, "pages", Owed),
     get(
         "/pages/tree",
         show_tree,

@@ -195,14 +195,19 @@ async def test_the_answer_explains_what_a_queue_is_owed(page):
     await submit(page, "greedy", "a", count=4)
     await page.launched(4)
     waiting = await submit(page, "late", "b", count=9)
-    answer = (await page.get("/pages/queues/root.b/owed")).json()
+    answer = (await page.get("/queues/root.b/owed")).json()
     assert (answer["type"], answer["owed"]) == ("memory-mb", 2048)
     (part,) = answer["parts"]
     assert (part["kind"], part["amount"], part["first"]) == ("held", 2048, waiting)
     assert part["sentence"].startswith("No node has 1,024 MB, 1 vcore free")
-    whole = (await page.get("/pages/queues/root/owed")).json()
-    assert (whole["owed"], whole["parts"]) == (0, [])
-    assert (await page.get("/pages/queues/root.c/owed")).status_code == 404
+    assert part["remedy"].startswith("It starts when ")
+    assert answer["sentence"].startswith("Receives 0 GiB of the 2 GiB it is entitled to")
+    assert answer["holders"] == [{"queue": "root.a", "amount": 2048}]
+    assert 0 < answer["since_ms"] <= page.server.service.now_ms()
+    assert (await page.get("/queues/b/owed")).json()["queue"] == "root.b"
+    whole = (await page.get("/queues/root/owed")).json()
+    assert (whole["owed"], whole["parts"], whole["since_ms"]) == (0, [], None)
+    assert (await page.get("/queues/root.c/owed")).status_code == 404
 
 
 async def test_the_names_of_the_queues_are_listed_without_their_shares(page):

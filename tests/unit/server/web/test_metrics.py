@@ -42,6 +42,7 @@ async def test_the_metrics_count_events_and_show_the_present_state(page):
     assert found['fairshare_queue_demand{queue="root.a",resource="vcores"}'] == 8  # one pauses
     assert found['fairshare_queue_fair_share{queue="root.a",resource="memory-mb"}'] == 4096
     assert found['fairshare_pending_by_reason{reason="no-room"}'] == 1
+    assert not any(name.startswith("fairshare_owed{") for name in found)  # it has the whole cluster
     assert found["fairshare_journal_sequence"] == page.server.service.version
     assert found["fairshare_journal_commit_seconds_count"] > 0
     assert found["fairshare_decision_seconds_count"] > 0
@@ -49,6 +50,15 @@ async def test_the_metrics_count_events_and_show_the_present_state(page):
     assert found[f'fairshare_http_requests_total{{{form},status="200"}}'] == 1
     assert found[f"fairshare_http_request_seconds_count{{{form}}}"] == 1
     assert found['fairshare_http_requests_total{method="GET",path="(none)",status="404"}'] == 1
+
+
+async def test_what_queues_are_owed_is_measured_by_cause(page):
+    await page.submit(queue="a", tasks=[{"command": "x", "count": 4}])
+    await page.launched(4)
+    await page.submit(queue="b", tasks=[{"command": "x", "count": 9}])
+    found = await figures(page)
+    owed = {name: value for name, value in found.items() if name.startswith("fairshare_owed{")}
+    assert owed == {'fairshare_owed{cause="held",queue="root.b",resource="memory-mb"}': 2048}
 
 
 async def test_waiting_applications_are_counted_in_slices_and_once_for_all_readers(

@@ -76,7 +76,7 @@ export class QueuePanel {
     this.owed = { queue: wanted, data: null, stop: null };
     if (wanted === null) return;
     const mine = this.owed;
-    mine.stop = store.watch(`/pages/queues/${encodeURIComponent(wanted)}/owed`, ({ data }) => {
+    mine.stop = store.watch(`/queues/${encodeURIComponent(wanted)}/owed`, ({ data }) => {
       mine.data = data;
       if (this.owed === mine && data) fill(this.head, this.context.first, this.drawHead());
     }, { every_ms: 3000 });
