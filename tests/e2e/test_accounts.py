@@ -143,6 +143,20 @@ def test_what_belongs_to_the_server_or_to_others_is_closed_to_it(cluster):
     assert printed.splitlines() == ["done"]
 
 
+def test_temporary_files_of_a_user_are_closed_to_others_and_end_with_the_container(cluster):
+    line = 'umask 0; mkdir -m 777 "$TMPDIR/open"; stat -c "%U %a" "$TMPDIR"; echo "$TMPDIR"'
+    ended, printed = cluster.run("daemon", command=line)
+    assert ended["exit_code"] == 0, ended["diagnostics"]
+    whose, mode, folder = printed.split()
+    assert (whose, mode) == ("daemon", "700")
+    assert Path(folder).parent == cluster.state / "scratch"
+    scratch = cluster.state / "scratch"
+    other, listed = cluster.run(USERS[1], command=f"ls {scratch} {folder} || exit 7")
+    assert (other["exit_code"], listed) == (7, "")
+    until(lambda: not any(scratch.iterdir()))
+    assert not Path(folder).exists()
+
+
 def test_a_user_sees_not_into_the_processes_of_another(cluster):
     with cluster.client("daemon") as daemon:
         name = cluster.submit(

@@ -52,7 +52,7 @@ EXPORTED = (
 they are recorded in the server's journal, and others may be secret."""
 
 # Not compiled here, which every command would wait for: `re` keeps what it has compiled.
-_OWN = "FAIRSHARE_.*|HOME|LOGNAME|SHELL|USER|PWD|OLDPWD|SHLVL|_|[A-Z]+_VISIBLE_DEVICES"
+_OWN = "FAIRSHARE_.*|HOME|LOGNAME|SHELL|USER|PWD|OLDPWD|SHLVL|TMPDIR|_|[A-Z]+_VISIBLE_DEVICES"
 """What a container has of its own: `all` does not include it."""
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.identifiers import container_id, container_name
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 from fairshare.engines.local.preparation import THREADS
 
-from .conftest import APPLICATION, PATIENCE_S, SOURCE, order, python, shell, until
+from .conftest import APPLICATION, EPOCH_MS, PATIENCE_S, SOURCE, order, python, shell, until
 
 # ---- what a container finds
 
@@ -226,3 +226,30 @@ def test_a_callable_that_raises_ends_with_1_and_its_traceback(engine):
     assert ended.exit_code == 1
     assert ended.diagnostics.endswith("ValueError: not today")
     assert not local.files(APPLICATION, wanted.container_name).result.exists()
+
+
+def test_temporary_files_have_a_folder_of_their_own_that_ends_with_the_container(engine):
+    local, reports = engine
+    local.launch(shell(1, 'stat -c %a "$TMPDIR"; echo "$TMPDIR"; mkdir -p "$TMPDIR/a/b"'))
+    local.launch(shell(2, 'test -d "$TMPDIR"'))
+    local.launch(shell(3, 'echo "$TMPDIR"', environment={"TMPDIR": "/mine"}))
+    codes = [reports.exited(container_id(1, 1, number)).exit_code for number in (1, 2, 3)]
+    assert codes == [0, 0, 0]
+
+    def printed(number):
+        name = container_name(EPOCH_MS, container_id(1, 1, number))
+        return local.files(APPLICATION, name).stdout.read_text().split()
+
+    mode, folder = printed(1)
+    assert (mode, Path(folder).name) == ("700", f"{container_id(1, 1, 1):x}")
+    assert printed(3) == ["/mine"]
+    scratch = Path(folder).parent
+    until(lambda: list(scratch.iterdir()) == [])
+    until(lambda: list((scratch.parent / "deleted").iterdir()) == [])
+
+
+def test_temporary_files_of_containers_that_are_gone_are_deleted_at_a_start(start, state):
+    left = state / "scratch" / "12345"
+    (left / "a").mkdir(parents=True)
+    start()
+    until(lambda: not left.exists())

@@ -42,7 +42,9 @@ class Watch:
         self.rooms = EndingRoom([NodeOffer("local", "/default-rack", SIZE, {})])
         self.selector = selectors.DefaultSelector()
         reports = Reports(lambda report: None)
-        self.liveness = Liveness(self.selector, reports, frozenset(), self.rooms, self._free)
+        self.liveness = Liveness(
+            self.selector, reports, frozenset(), self.rooms, self._free, lambda path: None
+        )
 
     def _free(self) -> None:
         self.freed += 1

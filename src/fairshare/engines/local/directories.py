@@ -17,7 +17,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fairshare.engines.rights import Rights
 
@@ -104,6 +104,10 @@ def _write_private(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+SCRATCH: Final = "scratch"
+"""The directory, in the state directory, of the temporary files of containers that run."""
+
+
 class ContainerDirectory:
     """The files of one container."""
 
@@ -139,6 +143,11 @@ class ContainerDirectory:
     def work(self) -> Path:
         """Its own working directory."""
         return self.path / "work"
+
+    def scratch(self, container: int) -> Path:
+        """Where it puts temporary files, until it ends: TMPDIR. The path is short, since programs
+        have sockets there, whose paths have at most 107 bytes."""
+        return self.path.parents[2] / SCRATCH / f"{container:x}"
 
     @property
     def call(self) -> Path:

@@ -124,7 +124,8 @@ class DiskUsage:
             usage = None if path in running else self._ended.get(path)
             if usage is None:
                 user = running[path].user if path in running else _user_of(directory)
-                usage = (user, self._size_of(path))
+                scratch = directory.scratch(running[path].container) if path in running else None
+                usage = (user, self._size_of(path) + (self._size_of(scratch) if scratch else 0))
             if directory.is_settled():
                 ended[path] = usage
             user, sizes[path] = usage

@@ -463,7 +463,7 @@ class LocalEngine:
         try:
             self._state.create()
             if self._as_user:
-                accounts.open_way(self._state.path, self._state.containers, self._state.appcache)
+                accounts.open_way(self._state.path, *self._state.opened)
             else:
                 accounts.close_way(self._state.path)
             lock = os.open(self._state.engine_lock, os.O_RDWR | os.O_CREAT, 0o600)

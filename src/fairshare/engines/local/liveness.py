@@ -9,6 +9,7 @@ import os
 import selectors
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -38,12 +39,14 @@ class Liveness:
         bases: frozenset[str],
         rooms: EndingRoom,
         freed: Callable[[], None],
+        discard: Callable[[Path], None],
     ) -> None:
         self._selector = selector
         self._reports = reports
         self._bases = bases
         self._rooms = rooms
         self._freed = freed
+        self._discard = discard
         self.watched: dict[str, Watched] = {}  # by the path of the directory
         self.current: dict[ContainerId, Watched] = {}
         self.without_pidfd: set[str] = set()  # too many files were open: check again
@@ -161,6 +164,7 @@ class Liveness:
         self._conclude(watched, msgspec.structs.replace(exited, node_failed=True))
 
     def _conclude(self, watched: Watched, exited: ContainerExited) -> None:
+        self._end_scratch(watched)
         self.forget(watched)
         if watched.stop_reason:
             exited = msgspec.structs.replace(exited, diagnostics=watched.stop_reason)
@@ -168,6 +172,18 @@ class Liveness:
             self._reports.settle(watched.directory, exited, watched.launch)
         if watched.earlier:
             adoption.remove_empty_bases(watched.launch, self._bases)
+
+    def _end_scratch(self, watched: Watched) -> None:
+        """Delete the temporary files of a container that has ended."""
+        scratch = watched.directory.scratch(watched.container)
+        if watched.launch.environment.get("TMPDIR") != str(scratch):
+            return
+        try:
+            scratch.rmdir()  # mostly it is empty
+        except FileNotFoundError:
+            pass
+        except OSError:
+            self._discard(scratch)
 
     def report_start(self, watched: Watched) -> None:
         """Report once that a container runs."""

@@ -78,6 +78,7 @@ def environment(
     directory: Path,
     server: Mapping[str, str],
     account: Account | None = None,
+    scratch: str = "",
 ) -> dict[str, str]:
     """The environment of a container: inherited, those for threads, the command's, the order's, and
     the container's own variables; later ones override earlier ones.
@@ -87,8 +88,11 @@ def environment(
     cannot override the index of its own task.
     """
     variables = inherited(server)
+    if scratch:
+        variables["TMPDIR"] = scratch
     if account is not None:
-        variables.pop("TMPDIR", None)  # it may be accessible to the server only
+        if not scratch:
+            variables.pop("TMPDIR", None)  # it may be accessible to the server only
         variables |= {
             "HOME": account.home,
             "LOGNAME": account.name,
@@ -243,6 +247,9 @@ class Preparation:
         account = find_account(order.user) if self._as_user else None
         limits = self.limits.container(order.container_name, order.memory_mb, order.vcores, gpus)
         vendor, command, signal = self._gpu_vendor, order.command, order.command.end_signal
+        # Images have directories of their own, and programs of YARN are given theirs.
+        own = command.image is not None or command.is_launch_context
+        scratch = "" if own else str(directory.scratch(order.container))
         idle_ms = self._interactive.idle_in(order.environment.get(QUEUE_VARIABLE, ""))
         launch = Launch(
             container=order.container,
@@ -251,7 +258,7 @@ class Preparation:
                 order, directory, directory.result if account is None else directory.returned
             ),
             environment={
-                **environment(order, directory.path, self._server, account),
+                **environment(order, directory.path, self._server, account, scratch),
                 **({} if vendor is None else gpu_variables(gpus, vendor)),
                 IDLE_VARIABLE: str(idle_ms // 1000),
             },

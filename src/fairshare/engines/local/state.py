@@ -5,6 +5,7 @@ STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does no
 STATE/zygote.log     errors of a zygote or supervisor
 STATE/containers/<application>/<container>/    see `directories`
 STATE/appcache/<application>/    what containers with launch contexts of YARN share: LOCAL_DIRS
+STATE/scratch/<container>/    the temporary files of a container that runs
 STATE/deleted/<tree>/    what is being deleted; see `removal`
 STATE/abandoned/<instant>/<application>/<container>/    of an earlier journal; not read
 """
@@ -16,7 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairshare.engines.local.directories import ContainerDirectory
+from fairshare.engines.local.directories import SCRATCH, ContainerDirectory
 from fairshare.engines.local.groups import ENGINE_LOCK, ZYGOTE_LOCK
 
 GROUPS_PREFIX = "fairshare-"
@@ -30,11 +31,17 @@ class StateDirectory:
         self.path = path.absolute()
         self.containers = self.path / "containers"
         self.appcache = self.path / "appcache"
+        self.scratch = self.path / SCRATCH
         self.deleted = self.path / "deleted"
         self.abandoned = self.path / "abandoned"
         self.engine_lock = self.path / ENGINE_LOCK
         self.zygote_lock = self.path / ZYGOTE_LOCK
         self.zygote_log = self.path / "zygote.log"
+
+    @property
+    def opened(self) -> tuple[Path, ...]:
+        """The directories through which users pass to their own files."""
+        return self.containers, self.appcache, self.scratch
 
     @property
     def group_name(self) -> str:
@@ -44,7 +51,7 @@ class StateDirectory:
     def create(self) -> None:
         """Create the directory, accessible to its owner only: orders contain users' tokens."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.containers, self.appcache, self.deleted):
+        for folder in (*self.opened, self.deleted):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     def application(self, application_name: str) -> Path:
@@ -70,6 +77,12 @@ class StateDirectory:
         OSError."""
         path = self.shared(application_name)
         path.mkdir(mode=0o700, exist_ok=True)
+        if owner is not None:
+            os.chown(path, *owner, follow_symlinks=False)
+
+    def make_scratch(self, path: Path, owner: tuple[int, int] | None) -> None:
+        """Make a container's directory of temporary files; raises OSError."""
+        path.mkdir(mode=0o700)
         if owner is not None:
             os.chown(path, *owner, follow_symlinks=False)
 

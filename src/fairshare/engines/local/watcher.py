@@ -68,7 +68,9 @@ class Watcher:
         self._waiting: deque[LaunchOrder] = deque()  # for room
         self._failed = failed
         self._selector = selectors.DefaultSelector()
-        self._liveness = Liveness(self._selector, reports, bases, rooms, self._use_room)
+        self._liveness = Liveness(
+            self._selector, reports, bases, rooms, self._use_room, removal.discard
+        )
         self._words: deque[Callable[[], None]] = deque()
         self._postponed: list[Callable[[], None]] = []
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -105,6 +107,10 @@ class Watcher:
             elif isinstance(adoption.fate(directory), adoption.Never):
                 # Half an order, as a power failure leaves it: it is complained of once.
                 directory.launch.unlink(missing_ok=True)
+        running = {f"{container:x}" for container in self._liveness.current}
+        for path in self._state.scratch.iterdir():
+            if path.name not in running:
+                self._removal.discard(path)
 
     def end_remaining(self, patience_s: float) -> list[str]:
         """End the containers still watched, without the thread; returns the names of those that
@@ -286,6 +292,11 @@ class Watcher:
             # A supervisor that cannot write the outcome waits for room, and the next server for it.
             reserve(directory.exit, EXIT_BYTES)
             self._preparation.limits.fence(order.container_name, gpus)
+            scratch = directory.scratch(order.container)
+            if launch.environment.get("TMPDIR") == str(scratch):
+                if os.path.lexists(scratch):  # of a container of an earlier journal
+                    self._removal.discard(scratch)
+                self._state.make_scratch(scratch, owner)
         except StartFailure as failure:
             directory.launch.unlink(missing_ok=True)
             directory.say(failure.diagnostics)
