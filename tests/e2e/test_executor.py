@@ -425,3 +425,47 @@ def test_a_worker_that_cannot_start_fails_the_call_for_which_it_was_started(serv
         future = pool.submit(abs, -1)
         with pytest.raises(CallFailed, match="process failed"):
             future.result(PATIENCE_S)
+
+
+@pytest.fixture
+def joblib_backend(server):
+    """The backend, as an option of `parallel_config`."""
+    pytest.importorskip("joblib")
+    import fairshare.client.joblib
+
+    return {
+        "backend": fairshare.client.joblib.NAME,
+        "queue": "root.a",
+        "url": server.url,
+        "resources": SMALL,
+    }
+
+
+def test_joblib_computes_here_and_gets_results_errors_and_nested_work(joblib_backend):
+    from joblib import Parallel, delayed, parallel_config
+
+    def nested(number):
+        return sum(Parallel(n_jobs=2)(delayed(pow)(number, power) for power in range(3)))
+
+    with parallel_config(**joblib_backend, n_jobs=2):
+        assert Parallel()(delayed(lambda n: n * n)(number) for number in range(20)) == [
+            number * number for number in range(20)
+        ]
+        assert Parallel(n_jobs=-1)(delayed(nested)(number) for number in (1, 2, 3)) == [3, 7, 13]
+        with pytest.raises(ZeroDivisionError):
+            Parallel()(delayed(lambda n: 1 // n)(number) for number in (1, 0, 2))
+        found = Parallel(return_as="generator")(delayed(abs)(number) for number in (-1, -2))
+        assert list(found) == [1, 2]
+
+
+def test_joblib_counts_what_fits_into_the_cluster(joblib_backend):
+    from fairshare.client.joblib import FairshareBackend
+
+    options = {name: value for name, value in joblib_backend.items() if name != "backend"}
+    backend = FairshareBackend(**options)
+    most = backend.effective_n_jobs(-1)
+    assert most >= 1
+    assert backend.effective_n_jobs(-most - 5) == 1
+    assert backend.effective_n_jobs(3) == 3
+    with pytest.raises(ValueError, match="no meaning"):
+        backend.effective_n_jobs(0)
