@@ -31,6 +31,8 @@ with the start of the first one."""
 
 ALL: Final = "all"
 
+DEFAULT_HEARTBEAT_MS: Final = 1_000
+
 HEARTBEATS: Final = "heartbeat_interval_ms"
 """The name of the interval of beats in the settings of the schedulers that have it."""
 
@@ -101,7 +103,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
     scheduler: str
     settings: Any
-    heartbeat_interval_ms: int = 1_000
+    heartbeat_interval_ms: int = DEFAULT_HEARTBEAT_MS
     names: dict[str, str] = {}
 
 
@@ -137,27 +139,35 @@ class Plan(msgspec.Struct, frozen=True):
 
 def plan(
     world: World,
-    configuration: Configuration | Proposal,
+    configuration: Configuration | Proposal | None,
     unused_expiry_ms: int | None = None,
     recorded_beat_ms: int | None = None,
     watch: Watch | None = None,
+    edited: World | None = None,
 ) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
-    types are those of the world. `recorded_beat_ms` is the interval of beats in the history; None:
-    that of its settings, and of the configuration if they have none, as those of FIFO and pools.
-    `watch` sees how far it is."""
+    types are those of the world; None: with its own, whatever these were at each time. With
+    `edited` the second simulation is of this changed world. `recorded_beat_ms` is the interval of
+    beats in the history; None: that of its settings, and of the configuration if they have none, as
+    those of FIFO and pools. `watch` sees how far it is."""
+    recorded = msgspec.json.decode(_recorded(world))
+    known_ms = recorded_beat_ms or recorded.get(HEARTBEATS)
+    if configuration is None:
+        configuration = Proposal(world.scheduler, recorded, known_ms or DEFAULT_HEARTBEAT_MS)
+        unchanged = True
+    else:
+        encoded = msgspec.json.decode(msgspec.json.encode(configuration.settings))
+        unchanged = _unchanged(world, configuration.scheduler, encoded)
     beat_ms = configuration.heartbeat_interval_ms
-    known_ms = recorded_beat_ms or msgspec.json.decode(_recorded(world)).get(HEARTBEATS)
     before = reproduced(world, known_ms or beat_ms, unused_expiry_ms, watch)
     settings = msgspec.json.encode(configuration.settings)
-    trees = msgspec.json.decode(_recorded(world)), msgspec.json.decode(settings)
+    trees = recorded, msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}
-    asked, left_out = world, frozenset[ApplicationId]()
+    asked, left_out = edited or world, frozenset[ApplicationId]()
     if world.origin is not None and configuration.scheduler != world.scheduler:
-        asked, left_out = restated(world, settings)
+        asked, left_out = restated(asked, settings)
     asked = _renamed(asked, names) if names else asked
-    unchanged = _unchanged(world, configuration.scheduler, trees[1])
-    if unchanged and beat_ms == (known_ms or beat_ms):
+    if unchanged and edited is None and beat_ms == (known_ms or beat_ms):
         after = before  # another run could only be less like the history than the best of several
     else:
         simulation = _Simulation(
@@ -168,7 +178,8 @@ def plan(
             unused_expiry_ms,
             paced=world.pace is not None,
             watch=watch,
-            subject="the new settings",
+            subject="the change",
+            as_recorded=edited is None,
         )
         if world.origin is not None and asked.origin is None:
             simulation.outcomes.restate(world.origin.manager().state)
@@ -360,6 +371,7 @@ class _Simulation:
         paced: bool = False,
         watch: Watch | None = None,
         subject: str = "the settings in force",
+        as_recorded: bool = True,
     ) -> None:
         self._watch = watch
         if watch is not None:
@@ -385,6 +397,7 @@ class _Simulation:
             late=late,
             pauses=pauses,
             paced=paced,
+            as_recorded=as_recorded,
             observers=(
                 self.outcomes.observe,
                 self._competition.observe,

@@ -220,11 +220,11 @@ class Rerun:
     come there as at a restart of the server.
 
     What is due is done at once, as by a machine that is never busy. With `paced` the server does
-    everything when it did, as far as its records say: with other settings it is late by LATEST_MS
-    at most. With `late` the scheduler's timers fire as late as they did in the history. `pauses`
-    are further ones than the world knows, such as the start of a server, which grants nothing
-    before it has taken stock, and moments at which the machine held it up between two beats of
-    nodes.
+    everything when it did, as far as its records say: with other settings, or if the world is not
+    `as_recorded`, it is late by LATEST_MS at most. With `late` the scheduler's timers fire as late
+    as they did in the history. `pauses` are further ones than the world knows, such as the start of
+    a server, which grants nothing before it has taken stock, and moments at which the machine held
+    it up between two beats of nodes.
     """
 
     def __init__(
@@ -238,6 +238,7 @@ class Rerun:
         late: bool = False,
         pauses: Sequence[Pause] = (),
         paced: bool = False,
+        as_recorded: bool = True,
         observers: Sequence[Observer] = (),
         advance: Callable[[int], None] | None = None,
     ) -> None:
@@ -258,7 +259,8 @@ class Rerun:
         self._idle_since_ms = world.begin_ms
         self._late = late
         self._pace = world.pace if paced else None
-        self._latest_ms = LATEST_MS if settings is not None else _NO_NUMBER
+        exact = settings is None and as_recorded
+        self._latest_ms = _NO_NUMBER if exact else LATEST_MS
         self._over: set[Pause] = set()
         self._pauses = (*(Pause(*span) for span in world.pauses), *pauses)
         self.engine = WorldEngine(world, self._after, self._cancelled.add)
@@ -293,7 +295,7 @@ class Rerun:
                 self._push(entry.at_ms, entry.number, entry.turn, entry.input)
         for fact in world.facts:
             self._happened(fact)
-        for at_ms in self._pace.updates if self._pace is not None and settings is None else ():
+        for at_ms in self._pace.updates if self._pace is not None and exact else ():
             self._push(at_ms, _NO_NUMBER, 0, UpdateShares())
 
     def run(self, until_ms: int | None = None) -> None:

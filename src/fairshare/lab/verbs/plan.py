@@ -24,8 +24,10 @@ from fairshare.cli.cells import (
 from fairshare.cli.options import DURATION, Whole, print_json
 from fairshare.cli.tables import Cell, Column, Facts, Listing, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
+from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.problems import Problem
+from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes
 from fairshare.lab.plan.outcomes import Sums
 from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
 from fairshare.lab.simulate.world import World
@@ -37,6 +39,7 @@ from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory
 from fairshare.settings.linting import lint
 from fairshare.settings.reservations import with_reservations
+from fairshare.settings.shell import EngineSettings
 from fairshare.wording import counted
 
 METRICS: Final = {
@@ -145,7 +148,27 @@ def conditions(
 
 @click.command
 @click.argument(
-    "conf", metavar="NEW_CONF", type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "conf",
+    metavar="[NEW_CONF]",
+    required=False,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+@click.option(
+    "--nodes",
+    metavar="CHANGE",
+    multiple=True,
+    help="Other nodes than in the history: 2x, +4 (like the largest), +n4:64g,16c, -2, -n3;"
+    " repeatable.",
+)
+@click.option(
+    "--load",
+    type=click.FloatRange(0, 100, min_open=True),
+    metavar="FACTOR",
+    help="So many times the applications: 1.2 submits a fifth of them once more.",
+)
+@click.option("--queue", metavar="QUEUE", help="With --load: only those of this queue and below.")
+@click.option(
+    "--seed", type=Whole(1), default=1, show_default=True, help="With --load: draws which ones."
 )
 @click.option(
     "--against",
@@ -188,7 +211,11 @@ def conditions(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 def command(
-    conf: Path,
+    conf: Path | None,
+    nodes: tuple[str, ...],
+    load: float | None,
+    queue: str | None,
+    seed: int,
     against: Path,
     present: Path | None,
     mapping: Path | None,
@@ -198,7 +225,8 @@ def command(
     fail_if: tuple[Condition, ...],
     as_json: bool,
 ) -> None:
-    """Simulate a server's history with a new configuration, and print what changes.
+    """Simulate a server's history with a new configuration, other nodes or another load, and print
+    what changes.
 
     The first line says how many of the recorded decisions the simulation reproduces with the
     settings that were in force. Run times come from the history; those of containers that were
@@ -210,6 +238,10 @@ def command(
     The exit code is 1 if a condition of --fail-if holds, or if the new settings refuse an
     application that was taken.
     """
+    if conf is None and not nodes and load is None:
+        raise click.UsageError("Name a configuration directory, or a change: --nodes, --load.")
+    if queue is not None and load is None:
+        raise click.UsageError("--queue says whose load changes: name --load, too.")
     try:
         with Watch(at_once=True) as watch:
             watch.reads(against if is_traced(against) else against / JOURNAL_FILE)
@@ -223,9 +255,11 @@ def command(
                     OF_TRACES, f"{against} is not a trace; a server's history has its own settings"
                 )
                 world = read_world(against, last_ms)
-            configuration = configuration_for(conf, world)
+            configuration = None if conf is None else configuration_for(conf, world)
             beat_ms = None if traced is None else traced.beat_ms
-            outcome = plan(world, configuration, configuration.container_expiry_ms, beat_ms, watch)
+            expiry_ms = None if configuration is None else configuration.container_expiry_ms
+            edited, words = _edited(world, nodes, load, queue, seed)
+            outcome = plan(world, configuration, expiry_ms, beat_ms, watch, edited)
     except KeyboardInterrupt:
         click.echo(
             "Ctrl-C ended it: there is no plan, as a comparison of a part would be misleading",
@@ -233,15 +267,48 @@ def command(
         )
         raise SystemExit(INTERRUPTED) from None
     failed = [one for one in fail_if if _holds(one, outcome)]
+    ignored = () if configuration is None else _ignored(configuration, world)
     if as_json:
-        answer = {**msgspec.to_builtins(outcome), "failed": [one.text for one in failed]}
-        print_json(answer)
+        more = {"edits": words, "ignored": ignored, "failed": [one.text for one in failed]}
+        print_json({**msgspec.to_builtins(outcome), **more})
     else:
-        show(open_console(), outcome, lint(conf), last_ms, traced)
+        problems = () if conf is None else lint(conf)
+        show(open_console(), outcome, problems, last_ms, traced, words, ignored)
     for one in failed:
         click.echo(f"this holds: {one.text}", err=True)
     if failed or outcome.refused:
         raise SystemExit(1)
+
+
+def _edited(
+    world: World, nodes: Sequence[str], load: float | None, queue: str | None, seed: int
+) -> tuple[World | None, tuple[str, ...]]:
+    """The changed world, None if nothing of it changes, and what was changed in words."""
+    words = []
+    edited = None
+    try:
+        for change in nodes:
+            edited, said = with_nodes(edited or world, change)
+            words.append(said)
+        if load is not None:
+            edited, said = with_load(edited or world, load, queue, seed)
+            words.append(said)
+    except ValueError as error:
+        raise Failure(str(error)) from None
+    return edited, tuple(words)
+
+
+def _ignored(configuration: Configuration, world: World) -> tuple[str, ...]:
+    """The settings of machines that are not those of the history: a plan does not follow them."""
+    engine, types = configuration.shell.engine, world.types.names
+    totals = [node.total for node in nodes_of(world).values()]
+    had: dict[str, set[int | None]] = {
+        "nodes": {world.nodes, EngineSettings().nodes},
+        "memory_mb": {None, *(each[types.index(MEMORY)] for each in totals if MEMORY in types)},
+        "vcores": {None, *(each[types.index(VCORES)] for each in totals if VCORES in types)},
+    }
+    settings = {name: getattr(engine, name) for name in had}
+    return tuple(f"{name} = {value}" for name, value in settings.items() if value not in had[name])
 
 
 def configuration_for(conf: Path, world: World) -> Configuration:
@@ -279,9 +346,12 @@ def show(
     problems: Sequence[Problem],
     last_ms: int | None = None,
     traced: Traced | None = None,
+    edits: Sequence[str] = (),
+    ignored: Sequence[str] = (),
 ) -> None:
     """Print a plan: its proof first. `last_ms` is the part of the history that was requested;
-    `traced` is that of a trace."""
+    `traced` is that of a trace; `edits` are the changes of its machines and its work, and `ignored`
+    the settings that count for nothing."""
     proof = found.proof
     exact = proof.reproduced == proof.grants
     style = "green" if exact else "yellow"
@@ -325,6 +395,10 @@ def show(
         )
     if notes:
         pairs.append(("Approximate", "; ".join(notes)))
+    pairs += [("Changed", words) for words in edits]
+    if ignored:
+        machines = f"{', '.join(ignored)}: the machines are the history's, and --nodes changes them"
+        pairs.append(("Ignored", machines))
     if found.scheduler_before != found.scheduler_after:
         pairs.append(("Scheduler", f"{found.scheduler_before} → {found.scheduler_after}"))
     counts = {kind: sum(one.severity == kind for one in problems) for kind in ("warning", "trap")}

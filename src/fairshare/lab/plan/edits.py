@@ -1,0 +1,289 @@
+"""Changes to a history that a plan is asked about: other nodes, more or less work.
+
+They are functions of a world (`simulate/world.py`). What is copied has the run times of its
+original, so that a history and its change differ in nothing else.
+"""
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.inputs import (
+    ContinueNumbers,
+    DrainNode,
+    Input,
+    LoadConfiguration,
+    NodeJoined,
+    NodeLost,
+    ReserveApplication,
+    SubmitApplication,
+    UndrainNode,
+)
+from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.lab.simulate.world import Entry, World
+from fairshare.wording import counted
+
+_TIMES: Final = re.compile(r"(\d+(?:\.\d+)?)x")
+_MORE: Final = re.compile(r"\+(\d+|[A-Za-z][\w.-]*)(?::(.+))?")
+_FEWER: Final = re.compile(r"-(\d+|[A-Za-z][\w.-]*)")
+_SIZE: Final = re.compile(r"(\d+)([mgtc])b?|([\w./-]+)=(\d+)", re.IGNORECASE)
+_MB: Final = {"m": 1, "g": 1024, "t": 1024 * 1024}
+MOST_NODES: Final = 100_000
+
+
+class Edited(NamedTuple):
+    """A changed world, and what was changed, in words."""
+
+    world: World
+    words: str
+
+
+# Nodes.
+
+
+def with_nodes(world: World, text: str) -> Edited:
+    """The world with other nodes: `2x` of each, `+4` more, `+4:64g,16c` or `+NAME:64g,16c` of a
+    size (further types as `yarn.io/gpu=4`), `-2` fewer or `-NAME` without one.
+
+    New nodes are there from the beginning; without a size they are like the largest. Of fewer
+    nodes the last ones are left out. Raises ValueError.
+    """
+    there = nodes_of(world)
+    if times := _TIMES.fullmatch(text):
+        count = round(len(there) * float(times[1]))
+        if count < 1:
+            raise ValueError(f"{text!r} leaves no node of {len(there)}")
+        if count < len(there):
+            return _without(world, list(there)[count:])
+        return _with_more(world, [_copy_of(there, at) for at in range(count - len(there))])
+    if more := _MORE.fullmatch(text):
+        name, size = more[1], more[2]
+        if name in there:
+            raise ValueError(f"{text!r}: there is a node {name!r} already")
+        if not there and size is None:
+            raise ValueError(f"{text!r}: the history has no node: add a size, as in {text}:64g,16c")
+        node = max(there.values(), key=lambda joined: joined.total) if there else NodeJoined("", ())
+        if size is not None:
+            node = replace(node, total=_total(size, world.types))
+        if not name.isdecimal():
+            return _with_more(world, [replace(node, node=name, host="")])
+        count = int(name)
+        return _with_more(
+            world, [replace(node, node=f"more-{number}", host="") for number in range(1, count + 1)]
+        )
+    if fewer := _FEWER.fullmatch(text):
+        name = fewer[1]
+        if not name.isdecimal():
+            if name not in there:
+                raise ValueError(f"{text!r}: the history has no node {name!r}")
+            return _without(world, [name])
+        if int(name) >= len(there):
+            raise ValueError(f"{text!r} leaves no node of {len(there)}")
+        return _without(world, list(there)[len(there) - int(name) :])
+    raise ValueError(f"{text!r} does not change nodes: write 2x, +4, +n4:64g,16c, -2 or -n3")
+
+
+def nodes_of(world: World) -> dict[str, NodeJoined]:
+    """The nodes that the history ever had, in the order in which they joined."""
+    nodes: dict[str, NodeJoined] = {}
+    if world.origin is not None:
+        state = world.origin.manager().state
+        for name, node in state.nodes.items():
+            nodes[name] = NodeJoined(
+                name, state.offered(node), node.rack, node.attributes, node.host
+            )
+    for entry in world.entries:
+        if type(entry.input) is NodeJoined:
+            nodes.setdefault(entry.input.node, entry.input)
+    return nodes
+
+
+def _copy_of(nodes: dict[str, NodeJoined], at: int) -> NodeJoined:
+    names = list(nodes)
+    node = nodes[names[at % len(names)]]
+    return replace(node, node=f"{node.node}-x{at // len(names) + 1}", host="")
+
+
+def _with_more(world: World, nodes: Sequence[NodeJoined]) -> Edited:
+    if len(nodes) > MOST_NODES:
+        raise ValueError(f"{counted(len(nodes), 'more node')}: the most is {MOST_NODES:,}")
+    joined = [_at_the_beginning(world, node) for node in nodes]
+    words = f"{counted(len(nodes), 'more node')}, {_listed([node.node for node in nodes])}"
+    entries = _in_order([*world.entries, *joined])
+    return Edited(replace(world, entries=entries, nodes=world.nodes + len(nodes)), words)
+
+
+def _without(world: World, names: Sequence[str]) -> Edited:
+    """Nothing of these nodes happens; where the history begins with them, they are lost at once."""
+    gone = frozenset(names)
+    kept = [
+        entry
+        for entry in world.entries
+        if not (
+            type(entry.input) in (NodeJoined, NodeLost, DrainNode, UndrainNode)
+            and entry.input.node in gone  # type: ignore[union-attr]
+        )
+    ]
+    if world.origin is not None:
+        state = world.origin.manager().state
+        lost = [NodeLost(name) for name in names if name in state.nodes]
+        kept += [_at_the_beginning(world, given) for given in lost]
+    words = f"without {counted(len(names), 'node')}, {_listed(names)}"
+    return Edited(
+        replace(world, entries=_in_order(kept), nodes=max(0, world.nodes - len(names))), words
+    )
+
+
+def _total(text: str, types: ResourceTypes) -> Resource:
+    """A size such as `64g,16c,yarn.io/gpu=4`."""
+    amounts = dict.fromkeys(types.names, 0)
+    for part in text.split(","):
+        found = _SIZE.fullmatch(part.strip())
+        if found is None:
+            raise ValueError(f"{part!r} is not an amount of a node: write 64g, 16c or yarn.io/gpu=4")
+        number, unit, name, amount = found.groups()
+        if name is None:
+            name = VCORES if unit.lower() == "c" else MEMORY
+            amount = int(number) * _MB.get(unit.lower(), 1)
+        if name not in amounts:
+            raise ValueError(f"{part!r}: the history has the types {', '.join(types.names)}")
+        amounts[name] = int(amount)
+    return tuple(amounts.values())
+
+
+# Work.
+
+
+def with_load(world: World, factor: float, queue: str | None = None, seed: int = 1) -> Edited:
+    """The world with `factor` times its applications, or those of a queue and all below it.
+
+    Which ones are submitted once more, or left out, is drawn by `seed`. A copy comes later than its
+    original by at most the mean time between two submissions. Applications with masters of their
+    own have no copies, as nothing is known of what another master would ask for. Raises ValueError.
+    """
+    if not 0 < factor <= 100:
+        raise ValueError(f"{factor:g} times the load: a factor above 0, and at most 100, is needed")
+    world, numbers = _numbered(world)
+    submissions = [entry for entry in world.entries if type(entry.input) is SubmitApplication]
+    chosen = [entry for entry in submissions if _is_below(_queue_of(entry), queue)]
+    if queue is not None and not chosen:
+        raise ValueError(f"no application of the history was submitted to {queue!r}")
+    draw = random.Random(seed)  # noqa: S311  (which work is drawn is not secret)
+    if factor < 1:
+        count = len(chosen) - round(factor * len(chosen))
+        gone = {_number_of(entry) for entry in draw.sample(chosen, count)}
+        kept = [one for one in world.entries if not _is_of(one, gone)]
+        fewer = f"without {counted(len(gone), 'application')}{_of_queue(queue)}"
+        return Edited(replace(world, entries=tuple(kept)), f"{fewer}, drawn by seed {seed}")
+    plain = [entry for entry in chosen if _has_tasks_alone(entry)]
+    whole, rest = divmod(round((factor - 1) * len(plain)), max(len(plain), 1))
+    copied = [*plain * whole, *draw.sample(plain, rest)]
+    apart_ms = (world.end_ms - world.begin_ms) // max(len(submissions), 1)
+    lives: dict[ApplicationId, list[tuple[int, int]]] = {}
+    for number, group, task in world.lives:
+        lives.setdefault(number, []).append((group, task))
+    groups: dict[ApplicationId, list[int]] = {}
+    for number, group in world.typical_ms:
+        groups.setdefault(number, []).append(group)
+    entries, all_lives, typical_ms = list(world.entries), dict(world.lives), dict(world.typical_ms)
+    for new, entry in enumerate(copied, numbers):
+        old = _number_of(entry)
+        at_ms = entry.at_ms + draw.randint(0, apart_ms)
+        entries.append(Entry(at_ms, entry.number, 0, replace(entry.input, number=new)))
+        for group, task in lives.get(old, ()):
+            all_lives[new, group, task] = world.lives[old, group, task]
+        for group in groups.get(old, ()):
+            typical_ms[new, group] = world.typical_ms[old, group]
+    reserved = _at_the_beginning(world, ReserveApplication(numbers + len(copied)))
+    words = f"{counted(len(copied), 'more application')}{_of_queue(queue)}, drawn by seed {seed}"
+    if len(plain) < len(chosen):
+        words += f" (those of {counted(len(chosen) - len(plain), 'master')} are not copied)"
+    return Edited(
+        replace(
+            world,
+            entries=_in_order([*entries, reserved]),
+            lives=all_lives,
+            typical_ms=typical_ms,
+        ),
+        words,
+    )
+
+
+def _numbered(world: World) -> tuple[World, ApplicationId]:
+    """The world whose submissions name the numbers that they got, and the next number: a copy
+    between them does not change those of the others."""
+    following = 1 if world.origin is None else world.origin.manager().state.next_application
+    entries = []
+    for entry in world.entries:
+        given = entry.input
+        if type(given) is ReserveApplication:
+            following = max(following, given.at_least) + 1
+        elif type(given) is ContinueNumbers:
+            following = max(following, given.application + 1)
+        elif type(given) is SubmitApplication:
+            number = following if given.number is None else given.number
+            following = max(following, number + 1)
+            entry = replace(entry, input=replace(given, number=number))
+        entries.append(entry)
+    return replace(world, entries=tuple(entries)), following
+
+
+def _number_of(entry: Entry) -> ApplicationId:
+    number: ApplicationId | None = entry.input.number  # type: ignore[union-attr]
+    assert number is not None
+    return number
+
+
+def _has_tasks_alone(entry: Entry) -> bool:
+    return entry.input.driver is None and bool(entry.input.tasks)  # type: ignore[union-attr]
+
+
+def _queue_of(entry: Entry) -> str:
+    queue: str = entry.input.queue  # type: ignore[union-attr]
+    return queue
+
+
+def _is_below(name: str, queue: str | None) -> bool:
+    if queue is None:
+        return True
+    name, queue = name.removeprefix("root."), queue.removeprefix("root.")
+    return name == queue or name.startswith(f"{queue}.")
+
+
+def _is_of(entry: Entry, numbers: set[ApplicationId]) -> bool:
+    if type(entry.input) is SubmitApplication:
+        return entry.input.number in numbers
+    return getattr(entry.input, "application", 0) in numbers
+
+
+def _of_queue(queue: str | None) -> str:
+    return "" if queue is None else f" of {queue}"
+
+
+# Both.
+
+
+def _at_the_beginning(world: World, given: Input) -> Entry:
+    """An input that comes right after the state, or the settings and nodes, with which the world
+    begins."""
+    if world.origin is not None:
+        return Entry(world.begin_ms, world.origin.position.sequence, 0, given)
+    first = next(one for one in world.entries if type(one.input) is LoadConfiguration)
+    for entry in world.entries:
+        if type(entry.input) is SubmitApplication or entry.at_ms > first.at_ms:
+            break
+        first = entry
+    return replace(first, input=given, after=(), delay_ms=0)
+
+
+def _in_order(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    return tuple(sorted(entries, key=lambda entry: (entry.at_ms, entry.number)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3:,} more"

@@ -1,0 +1,119 @@
+"""Plans of a history with other nodes, or more or less work, worked out by hand."""
+
+import json
+
+import pytest
+
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.lab.plan.edits import with_load, with_nodes
+from fairshare.lab.plan.planning import Proposal, plan
+from fairshare.lab.verbs.histories import read_world
+
+from .test_plan import plan as run_plan
+from .test_plan import recorded, settings_of
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Queues a and b have 12 tasks of 10 s each; four run at once, of which three are of a."""
+    return recorded(tmp_path, 12)
+
+
+def turnarounds(found, side):
+    return {one["name"]: one[side]["turnaround_mean"] for one in found["users"]}
+
+
+def test_twice_the_nodes_take_half_the_time(tmp_path, history):
+    found = json.loads(run_plan(tmp_path, history, 3.0, "--nodes", "2x", "--json").stdout)
+    assert found["edits"] == ["1 more node, n1-x1"]
+    assert turnarounds(found, "before") == {"ann": 40_000, "bob": 60_000}
+    assert turnarounds(found, "after") == {"ann": 20_000, "bob": 30_000}
+    assert found["nodes"] == 1
+
+
+@pytest.mark.parametrize("change", ["+n2:4096m,4c", "+1", "+n9"])
+def test_a_node_of_a_size_or_like_the_largest_is_added(history, change):
+    world = read_world(history)
+    edited = with_nodes(world, change)
+    found = plan(world, None, edited=edited.world)
+    assert (found.whole.before.turnaround_mean, found.whole.after.turnaround_mean) == (
+        50_000,
+        25_000,
+    )
+
+
+def test_without_one_of_two_nodes_work_takes_twice_the_time(history):
+    world = with_nodes(read_world(history), "2x").world
+    assert with_nodes(world, "-n1-x1").words == "without 1 node, n1-x1"
+    for change in ("-n1-x1", "-1", "0.5x"):
+        fewer = with_nodes(world, change).world
+        assert fewer.entries == read_world(history).entries
+
+
+def test_twice_the_load_takes_twice_the_time(tmp_path, history):
+    reported = run_plan(tmp_path, history, 3.0, "--load", "2", "--json")
+    found = json.loads(reported.stdout)
+    assert found["edits"] == ["2 more applications, drawn by seed 1"]
+    assert (found["applications"], found["whole"]["after"]["applications"]) == (2, 4)
+    assert found["whole"]["after"]["containers"] == 48
+    assert found["whole"]["after"]["unfinished"] == 0
+
+
+def test_originals_keep_their_numbers_and_copies_follow_them(history):
+    world = with_load(read_world(history), 2.5).world
+    numbers = [one.input.number for one in world.entries if type(one.input) is SubmitApplication]
+    assert sorted(numbers) == [1, 2, 3, 4, 5]
+    assert {world.lives[1, 0, 0], world.lives[5, 0, 0]} == {world.lives[1, 0, 0]}
+
+
+def test_the_load_of_one_queue_changes_that_of_no_other(tmp_path, history):
+    options = ("--load", "3", "--queue", "a", "--json")
+    found = json.loads(run_plan(tmp_path, history, 3.0, *options).stdout)
+    assert found["edits"] == ["2 more applications of a, drawn by seed 1"]
+    counts = {one["name"]: one["after"]["applications"] for one in found["queues"]}
+    assert counts == {"root.a": 3, "root.b": 1}
+
+
+def test_less_load_leaves_applications_out(history):
+    world = read_world(history)
+    found = plan(world, Proposal("fair", settings_of(3.0)), edited=with_load(world, 0.5).world)
+    assert (found.whole.before.applications, found.whole.after.applications) == (2, 1)
+
+
+def test_a_change_of_the_world_needs_no_configuration(history):
+    world = read_world(history)
+    found = plan(world, None, edited=with_nodes(world, "2x").world)
+    assert (found.changes, found.proof.reproduced) == ((), 24)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("3", "'3' does not change nodes: write 2x, +4, +n4:64g,16c, -2 or -n3"),
+        ("0x", "'0x' leaves no node of 1"),
+        ("-1", "'-1' leaves no node of 1"),
+        ("-n7", "'-n7': the history has no node 'n7'"),
+        ("+n1", "'+n1': there is a node 'n1' already"),
+        ("+n2:4", "'4' is not an amount of a node: write 64g, 16c or yarn.io/gpu=4"),
+        ("+n2:yarn.io/gpu=4", "'yarn.io/gpu=4': the history has the types memory-mb, vcores"),
+        ("+1000000", "1,000,000 more nodes: the most is 100,000"),
+    ],
+)
+def test_a_wrong_change_of_nodes_is_refused_with_what_to_write(tmp_path, history, change, words):
+    reported = run_plan(tmp_path, history, 3.0, "--nodes", change)
+    assert reported.exit_code == 1
+    assert words in " ".join(reported.stderr.split())
+
+
+def test_the_load_of_an_unknown_queue_is_refused(tmp_path, history):
+    reported = run_plan(tmp_path, history, 3.0, "--load", "2", "--queue", "root.none")
+    assert "no application of the history was submitted to 'root.none'" in reported.stderr
+
+
+def test_settings_of_machines_are_named_as_ignored(tmp_path, history):
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "fairshare.toml").write_text("[engine]\nnodes = 6\n")
+    reported = run_plan(tmp_path, history, 3.0)
+    text = " ".join(reported.stdout.split())
+    assert "nodes = 6: the machines are the history's, and --nodes changes them" in text
