@@ -144,7 +144,7 @@ def _total(text: str, types: ResourceTypes) -> Resource:
     for part in text.split(","):
         found = _SIZE.fullmatch(part.strip())
         if found is None:
-            raise ValueError(f"{part!r} is not an amount of a node: write 64g, 16c or yarn.io/gpu=4")
+            raise ValueError(f"{part!r} is not an amount: write 64g, 16c or yarn.io/gpu=4")
         number, unit, name, amount = found.groups()
         if name is None:
             name = VCORES if unit.lower() == "c" else MEMORY

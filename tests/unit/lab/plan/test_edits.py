@@ -94,7 +94,7 @@ def test_a_change_of_the_world_needs_no_configuration(history):
         ("-1", "'-1' leaves no node of 1"),
         ("-n7", "'-n7': the history has no node 'n7'"),
         ("+n1", "'+n1': there is a node 'n1' already"),
-        ("+n2:4", "'4' is not an amount of a node: write 64g, 16c or yarn.io/gpu=4"),
+        ("+n2:4", "'4' is not an amount: write 64g, 16c or yarn.io/gpu=4"),
         ("+n2:yarn.io/gpu=4", "'yarn.io/gpu=4': the history has the types memory-mb, vcores"),
         ("+1000000", "1,000,000 more nodes: the most is 100,000"),
     ],
