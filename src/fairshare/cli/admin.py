@@ -16,6 +16,7 @@ from fairshare.cli.options import DURATION, json_option, print_json, with_client
 from fairshare.cli.orders import Verb
 from fairshare.cli.tables import open_output, print_all
 from fairshare.cli.tokens import token
+from fairshare.cli.users import user
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Node
 from fairshare.client.answers import Label
@@ -376,6 +377,7 @@ def command() -> None:
 command.add_command(config)
 command.add_command(token)
 command.add_command(labels)
+command.add_command(user)
 for _order in (drain, undrain, decommission, safe_mode):
     command.add_command(_order)
 

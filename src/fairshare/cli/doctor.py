@@ -233,7 +233,7 @@ def _accounts(settings: LiveSettings) -> Iterator[Finding]:
         yield Finding("accounts", "error", words, remedy)
         return
     configuration = settings.configuration
-    if configuration is not None and not getattr(configuration.settings, "acl_enabled", True):
+    if configuration is not None and not configuration.acl_enabled:
         words = "yarn.acl.enable is off: users can put work into the queues of others"
         remedy = "set it to true, with yarn.admin.acl and lists, as `fairshare init` writes them"
         yield Finding("access lists", "warning", words, remedy)
