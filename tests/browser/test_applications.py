@@ -118,6 +118,20 @@ def test_filters_are_kept_in_the_address(visit, fair):
     assert names(narrowed) == ["train"]
 
 
+def test_what_waits_or_runs_comes_first_and_ones_own_by_one_click(visit, fair):
+    page = open_list(visit, fair)
+    states = page.locator(".list-table .vt-row .state").all_inner_texts()
+    over = [state not in ("runs", "waits", "held back") for state in states]
+    assert over == sorted(over)
+    reader = {"user": "cho", "proven": True, "administrator": False, "administers": []}
+    page.route("**/api/v1/session", lambda route: route.fulfill(json=reader))
+    page.reload()
+    page.get_by_role("button", name="mine").click()
+    page.wait_for_url("**user=cho**")
+    page.get_by_role("button", name="mine", exact=True, pressed=True).click()
+    page.wait_for_function("!location.search")
+
+
 def test_a_row_opens_its_application_by_the_mouse_and_by_keys(visit, fair):
     page = open_list(visit, fair)
     page.locator(".list-table .vt-row", has_text="serve").locator(".vt-cell").nth(2).click()

@@ -55,6 +55,15 @@ SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
 """The columns by which a list may be sorted, and the value of each at an instant."""
 
 
+ALIVE: Final = "alive"
+"""The order in which those that wait or run come before those that have ended, each the newest
+first. A row does not keep its place in it."""
+
+
+def _is_over(one: ApplicationRow) -> bool:
+    return one.state in _ENDS
+
+
 def group_of(one: ApplicationRow) -> str:
     """The state of an application as a word of `GROUPS`: it runs if it has a container."""
     return _ENDS.get(one.state, "running" if one.containers else "waiting")
@@ -65,7 +74,8 @@ async def list_applications(request: Request) -> Response:
 
     `only` is waiting (without containers), running, alive (either of them), finished, failed or
     killed; `below` selects a queue and all below it; `search` a part of name, id, user or queue;
-    `sort` a column, with the prefix `-` for descending. `order` is any name: rows keep their places
+    `sort` a column, with the prefix `-` for descending, or `alive`: what has not ended first.
+    `order` is any name: rows keep their places
     in later requests with it. `at`: the state at a past moment, which has no shares and no
     diagnostics.
     """
@@ -104,11 +114,15 @@ async def _ordered(
     request: Request, parameters: Mapping[str, str], at_ms: int | None
 ) -> dict[ApplicationId, ApplicationRow]:
     """All rows in the requested order."""
-    column, down = sort_of(parameters, tuple(SORTS))
+    column, down = sort_of(parameters, (ALIVE, *SORTS))
     listings = listings_of(request)
     rows = await listings.applications(at_ms)
     if not column:
         return {number: rows[number] for number in reversed(rows)}
+    if column == ALIVE:
+        over = {number: _is_over(rows[number]) for number in reversed(rows)}
+        # The sort is stable: the newest first also among the others.
+        return {number: rows[number] for number in sorted(over, key=over.__getitem__, reverse=down)}
     now_ms = server_of(request).service.now_ms() if at_ms is None else at_ms
     value = SORTS[column]
     about = ("applications", column, down, at_ms)

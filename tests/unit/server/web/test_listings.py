@@ -71,6 +71,21 @@ async def test_filters_are_of_state_user_queue_and_text(page):
     }  # fmt: skip
 
 
+async def test_what_has_not_ended_can_come_first_each_the_newest_first(page):
+    for name in ("old", "gone", "later", "gone too"):
+        await submit(page, name)
+    await page.launched(4)
+    history = page.server.projections.history
+    for container in sorted(page.engine.orders, key=application_of)[1::2]:
+        page.engine.end(container)
+        await page.until(
+            lambda container=container: history.container(container).finished_ms is not None
+        )
+    assert await names(page, sort="alive", offset=0) == ["later", "old", "gone too", "gone"]
+    assert await names(page, sort="-alive", offset=0) == ["gone too", "gone", "later", "old"]
+    assert await names(page, sort="alive", offset=1, limit=2) == ["old", "gone too"]
+
+
 async def test_rows_keep_the_place_of_an_order_that_has_a_name(page):
     for name, count in (("small", 1), ("large", 2)):
         await submit(page, name, count=count)

@@ -8,8 +8,9 @@
 //   rows.list                                    as long as all that match; unknown places are empty
 //   rows.close()
 //
-// Rows keep their places: an order by a column gets a name, and is asked for by it from then on. The
-// past of the address goes along.
+// Rows keep their places: an order by a column gets a name, and is asked for by it from then on; the
+// order `unnamed`, which is that before the reader chooses one, has none, so that new rows come where
+// they belong. The past of the address goes along.
 
 import { store } from "./store.js";
 
@@ -17,7 +18,8 @@ const PAGE = 100;
 const SETTLE_MS = 80; // while the reader scrolls by, nothing is fetched
 
 export class PagedRows {
-  constructor(name, draw, { every_ms = 3000 } = {}) {
+  constructor(name, draw, { every_ms = 3000, unnamed = null } = {}) {
+    this.unnamed = unnamed;
     this.name = name;
     this.draw = draw;
     this.every_ms = every_ms;
@@ -39,7 +41,7 @@ export class PagedRows {
     const text = new URLSearchParams(Object.entries(wish).filter(([, value]) => value)).toString();
     const sort = wish.sort ?? "";
     if (text === this.wish && store.moment === this.moment) return;
-    if (sort !== this.sort || store.moment !== this.moment) this.order = sort && `${Date.now()}-${Math.random()}`;
+    if (sort !== this.sort || store.moment !== this.moment) this.order = sort && sort !== this.unnamed && `${Date.now()}-${Math.random()}`;
     Object.assign(this, { wish: text, sort, moment: store.moment, fresh: true, first: 0, last: PAGE });
     this.watch();
   }

@@ -6,6 +6,7 @@ import { fill, h } from "../document.js";
 import { families, hueOf } from "../families.js";
 import { amounts, count, duration, instant, percent, shortName } from "../format.js";
 import { PagedRows } from "../paged-rows.js";
+import { session } from "../session.js";
 import { blank, faultState, loadingRows } from "../states.js";
 import { store } from "../store.js";
 import { VirtualTable } from "../virtual-table.js";
@@ -15,6 +16,7 @@ import { OVER, elapsedOf, progressOf, stateMark, stateOf } from "./application-w
 const STATES = [["", "all"], ["waiting", "waiting"], ["running", "running"], ["finished", "finished"], ["failed", "failed"], ["killed", "killed"]];
 const OF_YARN = { PENDING: "waiting", ACCEPTED: "waiting", SUBMITTED: "waiting", RUNNING: "running", FINISHED: "finished", FAILED: "failed", REJECTED: "failed", KILLED: "killed" };
 const PACE_MS = 3000;
+const ALIVE_FIRST = "alive"; // what waits or runs, the newest first, and then what has ended
 
 export function view(place) {
   const page = new ApplicationsPage(place);
@@ -27,7 +29,7 @@ class ApplicationsPage {
     place.className = "view-list";
     this.choices = { users: [], queues: [] };
     this.leaf = "root.default"; // some queue that applications can be submitted to
-    this.pages = new PagedRows("applications", () => this.draw(), { every_ms: PACE_MS });
+    this.pages = new PagedRows("applications", () => this.draw(), { every_ms: PACE_MS, unnamed: ALIVE_FIRST });
     this.head = h("header");
     this.body = h("div", { class: "list-body" });
     this.table = new VirtualTable({
@@ -42,6 +44,7 @@ class ApplicationsPage {
     fill(place, h("section", { class: "card list-card", "aria-label": "Applications" }, this.head, this.body));
     this.stops = [
       store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.leaf = data.queues.find((one) => one.leaf)?.name ?? this.leaf; this.table.draw(); this.draw(); } }, { every_ms: 30_000 }),
+      session.onChange(() => this.draw()),
       store.watch("/pages/applications/choices", ({ data }) => { if (data) { this.choices = data; this.draw(); } }, { every_ms: 15_000 }),
     ];
     this.update();
@@ -50,7 +53,7 @@ class ApplicationsPage {
   // The address has changed.
   update() {
     const { state, user, queue, search } = this.filters;
-    this.pages.ask({ only: state, user, below: queue, search, sort: address.get("sort") });
+    this.pages.ask({ only: state, user, below: queue, search, sort: address.get("sort") || ALIVE_FIRST });
     this.draw();
   }
 
@@ -89,7 +92,7 @@ class ApplicationsPage {
       h("div", { class: "chips", role: "group", "aria-label": "State" }, STATES.map(([name, word]) => h("button", {
         class: "chip", type: "button", "aria-pressed": String(wanted[0] === name), on: { click: () => address.set({ state: name }) } }, word, " ", h("b", {}, data ? count(counts[name || "all"]) : "…")))),
       h("div", { class: "right filters" },
-        this.field("search", "Name, id, user or queue", search), this.choice("user", "Any user"),
+        this.mine(user), this.field("search", "Name, id, user or queue", search), this.choice("user", "Any user"),
         this.choice("queue", "Any queue"),
         (search || user || queue || state) && h("button", { class: "btn small", type: "button", on: { click: () => address.set({ search: null, user: null, queue: null, state: null }) } }, "Clear")));
     this.fillChoices({ user, queue });
@@ -107,6 +110,12 @@ class ApplicationsPage {
     const holder = this.body.querySelector(".list-table");
     if (this.table.element.parentNode !== holder) holder.append(this.table.element);
     this.table.update(this.pages.list);
+  }
+
+  // One click to the reader's own applications, where the server knows the reader.
+  mine(user) {
+    const own = session.current?.user;
+    return own && h("button", { class: "chip", type: "button", key: "mine", "aria-pressed": String(user === own), on: { click: () => address.set({ user: user === own ? null : own }) } }, "mine");
   }
 
   field(name, words, value) {
