@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,13 @@ def test_on_a_terminal_it_asks(tmp_path):
         (("--users", "ann,ann"), 2, "ann is named twice"),
         (("--gpu", "900"), 1, "this machine has"),
         (("--run-as", "user", "--socket", "none"), 2, "needs --socket"),
+        (("--run-as", "server", "--cluster", "gpu1"), 2, "run under the users' accounts"),
+        pytest.param(
+            ("--cluster", "gpu1", "--memory", "2g"),
+            2,
+            "`fairshare node` says what each machine offers",
+            marks=pytest.mark.skipif(not ROOT, reason="only root has accounts to run under"),
+        ),
         (("--run-as", "server", "--socket", "/tmp/" + "x" * 200), 1, "at most 107 bytes"),
         pytest.param(
             ("--users", "who-is-this"),
@@ -149,3 +157,13 @@ def test_what_cannot_be_is_said_and_nothing_is_written(tmp_path, options, code, 
     assert done.returncode == code, done.stderr
     assert words in done.stderr
     assert not (tmp_path / "conf").exists() or not list((tmp_path / "conf").iterdir())
+
+
+@pytest.mark.skipif(not ROOT, reason="only root has accounts to run under")
+def test_a_server_of_several_machines_gets_the_address_and_the_token_of_their_cluster(tmp_path):
+    done = fairshare("init", tmp_path / "conf", "--users", "daemon", "--cluster", "gpu1")
+    assert done.returncode == 0, done.stderr
+    written = tomllib.loads((tmp_path / "conf" / "fairshare.toml").read_text())
+    assert written["engine"] == {"run_as": "user", "kind": "ray"}
+    assert written["ray"] == {"address": "gpu1:900", "token_file": "/etc/fairshare/ray-token"}
+    assert "yarn.io/gpu" in (tmp_path / "conf" / "yarn-site.xml").read_text()

@@ -24,6 +24,7 @@ hostname {name}
 mount --make-rprivate /
 mount --bind {folder}/{name} /etc
 mount -t tmpfs -o mode=755 none /var/lib
+mount -t tmpfs -o mode=755 none /run
 mount -t tmpfs -o mode=755 none /mnt
 mount --bind {folder}/home /home
 {open_python}

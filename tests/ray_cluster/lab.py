@@ -9,50 +9,18 @@ task has succeeded once, none ran beside itself, and every file belongs to its u
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
 from tests.ray_cluster.hosts import USERS, Host, Hosts
 
-STATE = "/var/lib/fairshare"
-SOCKET = "/var/lib/fairshare-socket/fairshare.sock"
+SOCKET = "/run/fairshare/fairshare.sock"
 FENCE_S = 8
 VARIABLES = {
-    "FAIRSHARE_URL": f"unix:{SOCKET}",
     "RAY_health_check_initial_delay_ms": "1000",
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_timeout_ms": "2000",
     "RAY_health_check_failure_threshold": "5",
-}
-FILES = {
-    "yarn-site.xml": """<configuration>
-  <property>
-    <name>yarn.resourcemanager.scheduler.class</name>
-    <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler</value>
-  </property>
-  <property><name>yarn.scheduler.minimum-allocation-mb</name><value>64</value></property>
-  <property><name>yarn.scheduler.increment-allocation-mb</name><value>64</value></property>
-</configuration>
-""",
-    "fair-scheduler.xml": """<allocations>
-  <queuePlacementPolicy><rule name="user" create="true"/></queuePlacementPolicy>
-</allocations>
-""",
-    "fairshare.toml": f"""
-[server]
-state_directory = "{STATE}"
-socket = "{SOCKET}"
-[authentication]
-socket = true
-[engine]
-kind = "ray"
-run_as = "user"
-[ray]
-address = "gpu1:900"
-token_file = "/etc/fairshare/ray-token"
-fence_s = {FENCE_S}
-""",
 }
 TASK = """
 exec 9>"$HOME/notes/$FAIRSHARE_APPLICATION.$FAIRSHARE_TASK_INDEX"
@@ -79,15 +47,24 @@ class Lab:
             self.join(host)
         for user in USERS:
             self.first.run("mkdir", "notes", "out", user=user)
-        conf = self.hosts.folder / self.first.name / "fairshare"
-        for name, text in FILES.items():
-            (conf / name).write_text(text)
+        self.first.fairshare("init", "--users", ",".join(USERS), "--cluster", self.first.name)
+        settings = self.hosts.folder / self.first.name / "fairshare" / "fairshare.toml"
+        settings.write_text(f"{settings.read_text()}fence_s = {FENCE_S}\n")
         self.serve()
         self.wait(lambda: len(self.nodes()) == len(self.hosts.all), "all nodes")
 
     def join(self, host: Host) -> None:
         """Let a host join, and give it the token before, as an administrator would."""
-        sizes = ("--cpus", "4", "--memory", "1g", "--label", f"model={host.name.upper()}")
+        sizes = (
+            "--cpus",
+            "4",
+            "--memory",
+            "1g",
+            "--gpus",
+            "2",
+            "--label",
+            f"model={host.name.upper()}",
+        )
         if host is self.first:
             host.fairshare("node", "head", *sizes)
             return
@@ -100,8 +77,7 @@ class Lab:
 
     def serve(self) -> None:
         """Start the server."""
-        self.first.run("mkdir", "-p", "-m", "755", str(Path(SOCKET).parent))
-        self.first.fairshare("serve", "--conf", "/etc/fairshare", "--background")
+        self.first.fairshare("serve", "--background")
 
     def kill_server(self) -> None:
         """As a crash would."""
@@ -185,6 +161,7 @@ def day(lab: Lab, rounds: int, tasks: int, seconds: float) -> list[str]:
     lab.kill_server()
     lab.serve()
     lab.wait(lambda: len(lab.nodes()) == 3, "all nodes")
+    work()
     lab.wait(lambda: runs_on(lab.second), "work on gpu2")
     lab.say("gpu2 leaves when its tasks have ended, and joins again")
     lab.second.fairshare("node", "leave")

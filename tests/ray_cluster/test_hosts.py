@@ -6,6 +6,9 @@ import pytest
 from tests.ray_cluster.hosts import PYTHON, lacking
 from tests.ray_cluster.lab import Lab, check, day
 
+from fairshare.ray.node import FIXED_PORTS, SCALER_PORT, WORKER_PORTS
+from fairshare.settings.shell import ROOTS_RAY_PORT
+
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "all is there")
 
 
@@ -73,6 +76,17 @@ def test_a_user_reaches_nothing_of_the_cluster_that_agents_of_root_share(lab, at
     assert "INSIDE" not in done.stdout
 
 
+def test_what_listens_is_in_the_list_of_the_firewall(lab):
+    """docs/how-to/share-three-machines.md, and the server."""
+    fixed = {ROOTS_RAY_PORT, SCALER_PORT, *FIXED_PORTS.values(), 8088}
+    known = fixed | set(range(WORKER_PORTS[0], WORKER_PORTS[1] + 1))
+    for host in lab.hosts.all:
+        lines = host.run("ss", "-Hltn").stdout.splitlines()
+        listening = {int(line.split()[3].rpartition(":")[2]) for line in lines}
+        assert listening
+        assert listening <= known, host.name
+
+
 def test_with_the_token_the_same_questions_are_answered(lab):
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": "/etc/fairshare/ray-token"}
     assert "INSIDE with 3" in tried(lab.first, "", ASK, token).stdout
@@ -101,6 +115,17 @@ def test_a_task_runs_on_the_host_that_it_names_and_finds_its_home_there(lab):
     application = lab.submit("bob", *words, "--", "hostname")
     lab.wait(lambda: lab.is_over(application), "the task")
     assert (lab.homes / "bob/where").read_text() == "gpu3\n"
+
+
+def test_tasks_get_gpus_of_their_own_by_index(lab):
+    command = "echo $CUDA_VISIBLE_DEVICES; sleep 3"
+    words = ("--gpus", "1", "--count", "6", "--memory", "64m", "--output", "gpu.%t")
+    application = lab.submit("ann", *words, "--", "sh", "-c", command)
+    lab.wait(lambda: lab.is_over(application), "the tasks")
+    nodes = [one["node"] for one in lab.containers(application)]
+    assert {nodes.count(node) for node in nodes} == {2}
+    indexes = [(lab.homes / f"ann/gpu.{task}").read_text() for task in range(6)]
+    assert sorted(indexes) == ["0\n"] * 3 + ["1\n"] * 3
 
 
 def test_a_day_of_three_hosts_loses_nothing_and_runs_nothing_twice(lab):

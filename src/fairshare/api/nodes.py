@@ -37,6 +37,7 @@ class Node(msgspec.Struct, frozen=True):
     health_report: str = ""  # why it could not start containers lately
     leaves_ms: int | None = None  # when it leaves at the latest, if it is decommissioned
     gpus: tuple[Gpu, ...] = ()
+    host: str = ""  # the name of its machine
 
 
 class NodesPage(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.listener import check_exposure
 from fairshare.settings.output import OutputExists, write_directory
+from fairshare.settings.shell import ROOTS_RAY_PORT, ROOTS_RAY_TOKEN
 from fairshare.wording import cause, counted
 
 STEP_MB: Final = 128
@@ -35,7 +36,8 @@ NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,99}")
 
 class InitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a first configuration is about. Without `users` every user gets a queue. With `socket`
-    callers are those whom the kernel names; `as_users`: containers run under their accounts."""
+    callers are those whom the kernel names; `as_users`: containers run under their accounts.
+    `cluster` is the address of a cluster of machines; empty: this machine alone."""
 
     users: tuple[str, ...]
     gpus: GpuSetting
@@ -47,6 +49,7 @@ class InitOptions(msgspec.Struct, frozen=True, kw_only=True):
     state_directory: Path | None = None
     socket: Path | None = None
     as_users: bool = False
+    cluster: str = ""
 
 
 def parse_users(text: str) -> tuple[str, ...]:
@@ -101,6 +104,8 @@ def _site(options: InitOptions) -> str:
             "With true, containers of users above their share are ended for users below theirs.",
         ),
     }
+    if options.cluster:
+        properties["yarn.resource-types"] = (GPU, "What is counted beside memory and vcores.")
     if options.as_users:
         properties |= {
             "yarn.acl.enable": ("true", "The access lists of the queues are in force."),
@@ -185,6 +190,17 @@ def _shell(options: InitOptions) -> str:
     lines.append("[engine]")
     if options.as_users:
         lines += ["# Containers run under the accounts of their users.", 'run_as = "user"']
+    if options.cluster:
+        lines += [
+            "# Machines say themselves what they offer: `fairshare node join`.",
+            'kind = "ray"',
+            "",
+            "[ray]",
+            f"address = {_text(options.cluster)}",
+            f"token_file = {_text(ROOTS_RAY_TOKEN)}",
+            "",
+        ]
+        return "\n".join(lines)
     lines += [
         "# The GPUs of this machine, each assigned to one container.",
         f"gpus = {json.dumps(options.gpus)}",
@@ -247,6 +263,11 @@ NO_SOCKET: Final = "none"
     is_flag=True,
     help="Only print a systemd unit that starts the server on DIRECTORY; write nothing.",
 )
+@click.option(
+    "--cluster",
+    metavar="HEAD[:PORT]",
+    help="Containers run on the machines of the cluster of HEAD (`fairshare node`).",
+)
 @click.option("--force", is_flag=True, help="Replace existing files, and keep them as FILE~.")
 @click.pass_context
 def command(
@@ -261,6 +282,7 @@ def command(
     state: Path | None,
     socket: str | None,
     systemd: bool,
+    cluster: str | None,
     force: bool,
 ) -> None:
     """Write a first configuration for this machine, with which `fairshare serve` works at once.
@@ -304,7 +326,15 @@ def command(
         state_directory=state.absolute() if state else ROOTS_STATE if root else None,
         socket=local,
         as_users=as_users,
+        cluster=_address(cluster) if cluster else "",
     )
+    if cluster and not as_users:
+        raise click.UsageError("--cluster: containers of a cluster run under the users' accounts")
+    if cluster and (gpus is not None or memory is not None or vcores is not None):
+        raise click.UsageError(
+            "--gpus, --memory and --vcores: with --cluster, `fairshare node` says what each machine"
+            " offers"
+        )
     target = (directory or default_directory()).expanduser()
     copies = _write(target, files_of(options), force=force)
     whose = counted(len(options.users), "user") if options.users else "every user"
@@ -314,8 +344,13 @@ def command(
     click.echo(f"{target}: {what}")
     if copies:
         click.echo(f"the files before:  {' '.join(map(str, copies))}")
-    click.echo(f"GPUs:              {named_gpus}")
+    if not cluster:
+        click.echo(f"GPUs:              {named_gpus}")
     _print_next_steps(target, options)
+
+
+def _address(cluster: str) -> str:
+    return cluster if ":" in cluster else f"{cluster}:{ROOTS_RAY_PORT}"
 
 
 def _checked_gpus(wanted: GpuSetting | None) -> tuple[GpuSetting, str]:

@@ -95,7 +95,7 @@ def _program(submission: Submission) -> str:
 
 def tunnel_to(url: str, node: str, *, here: bool) -> str:
     """What to run on another machine to open a URL of the loopback interface; empty if it can be
-    opened there as it is. `here`: the node is this machine.
+    opened there as it is. `node` is the host of the container's node; `here`: it is this machine.
 
     >>> tunnel_to("http://localhost:8889/lab?token=1", "gpu2", here=False)
     'from another machine, first: ssh -L 8889:localhost:8889 gpu2'
@@ -126,7 +126,9 @@ def _follow(client: Client, application: str, endings: Endings) -> int:
                 if (url := _URL.search(log)) is not None:
                     shown.add(container.id)
                     click.echo(plain_lines(url[0]))
-                    if tunnel := tunnel_to(url[0], container.node, here=here):
+                    hosts = {one.name: one.host for one in client.nodes()}
+                    host = hosts.get(container.node) or container.node
+                    if tunnel := tunnel_to(url[0], host, here=here):
                         click.echo(plain_lines(tunnel), err=True)
         if details.over:
             if not shown and containers:

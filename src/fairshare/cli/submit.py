@@ -160,7 +160,7 @@ def completed(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:
         return {**_defaults_beside(options), **options}
     refuse(options, ("memory", "vcores"), "--exclusive takes all of a node")
     wanted = options.get("nodelist")
-    nodes = [one for one in client.nodes() if wanted is None or one.name in wanted]
+    nodes = [one for one in client.nodes() if wanted is None or {one.name, one.host} & set(wanted)]
     if not nodes:
         raise Failure(f"--exclusive: there is no node {', '.join(wanted or ())}".rstrip())
     node = (min if wanted else max)(nodes, key=lambda one: tuple(one.total.values()))

@@ -10,7 +10,9 @@ import os
 from pathlib import Path
 from typing import Final
 
-TOKEN_FILE: Final = Path("/etc/fairshare/ray-token")
+from fairshare.settings.shell import ROOTS_RAY_TOKEN
+
+TOKEN_FILE: Final = Path(ROOTS_RAY_TOKEN)
 DIRECTORY: Final = Path("/var/lib/fairshare-node")
 RAY: Final = DIRECTORY / "ray"
 """Ray's directory: short, since its sockets are in it."""

@@ -35,9 +35,9 @@ from fairshare.engines.local.machine import default_memory_mb, processors
 from fairshare.ray import joined
 from fairshare.ray.messages import token_variables
 from fairshare.ray.worker import RAY_START
+from fairshare.settings.shell import ROOTS_RAY_PORT
 from fairshare.wording import cause
 
-HEAD_PORT: Final = 900
 FIXED_PORTS: Final = {
     "node-manager-port": 901,
     "object-manager-port": 902,
@@ -47,6 +47,7 @@ FIXED_PORTS: Final = {
     "runtime-env-agent-port": 10_900,
 }
 """Ray's ports by the options of `ray start`; it takes no smaller number for the last one."""
+SCALER_PORT: Final = 906
 WORKER_PORTS: Final = (10_901, 10_999)
 OBJECTS_MB: Final = 512
 """Through Ray's store pass orders and Python calls alone; their results are files."""
@@ -71,7 +72,7 @@ class Offer(msgspec.Struct, frozen=True):
     @property
     def cluster(self) -> str:
         """The address of the cluster's head, also if it is this machine."""
-        return self.head or f"{self.address}:{HEAD_PORT}"
+        return self.head or f"{self.address}:{ROOTS_RAY_PORT}"
 
     def line(self) -> list[str]:
         """The command line of Ray."""
@@ -85,7 +86,7 @@ class Offer(msgspec.Struct, frozen=True):
         if self.head:
             role = ["--address", self.head]
         else:
-            role = ["--head", "--port", str(HEAD_PORT), "--include-dashboard=false"]
+            role = ["--head", "--port", str(ROOTS_RAY_PORT), "--include-dashboard=false"]
         fixed = [word for name, port in FIXED_PORTS.items() for word in (f"--{name}", str(port))]
         least, most = map(str, WORKER_PORTS)
         return [
@@ -128,6 +129,7 @@ def ray_variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         **kept,
         "RAY_USAGE_STATS_ENABLED": "0",
+        "AUTOSCALER_METRIC_PORT": str(SCALER_PORT),
         "RAY_enable_worker_prestart": "0",
         "RAY_prestart_worker_first_driver": "0",
         "RAY_gcs_storage": "rocksdb",
@@ -345,7 +347,7 @@ def _check_machine() -> None:
 def _split(head: str) -> tuple[str, int]:
     host, colon, port = head.rpartition(":")
     if not colon:
-        return head, HEAD_PORT
+        return head, ROOTS_RAY_PORT
     if not port.isdigit():
         raise click.BadParameter(f"{head!r} is not HOST or HOST:PORT")
     return host.strip("[]"), int(port)
@@ -395,7 +397,7 @@ def _begin(head: str, address: str, options: dict[str, Any]) -> None:
 
 def _check_ports(offer: Offer) -> None:
     """Raise Failure where another program listens: others of the cluster send the token there."""
-    ports = [*FIXED_PORTS.values(), *([] if offer.head else [HEAD_PORT])]
+    ports = [*FIXED_PORTS.values(), *([] if offer.head else [ROOTS_RAY_PORT])]
     for port in ports:
         family = socket.AF_INET6 if ":" in offer.address else socket.AF_INET
         with socket.socket(family) as probe:
@@ -422,7 +424,7 @@ def _in_background(offer: Offer) -> None:
             start_new_session=True,
         )
     end_s = time.monotonic() + START_S
-    while not _listens(offer.address, FIXED_PORTS["node-manager-port"]):
+    while not _is_joined(offer):
         if keeper.poll() is not None or time.monotonic() > end_s:
             with contextlib.suppress(ProcessLookupError):
                 keeper.terminate()
@@ -434,12 +436,15 @@ def _in_background(offer: Offer) -> None:
     click.echo(f"{socket.gethostname()} is in the cluster of {offer.cluster}")
 
 
-def _listens(address: str, port: int) -> bool:
+def _is_joined(offer: Offer) -> bool:
+    """Whether this machine's raylet listens, and is known to the head."""
+    own = offer.address, FIXED_PORTS["node-manager-port"]
     try:
-        socket.create_connection((address, port), ANSWER_S).close()
-    except OSError:
+        socket.create_connection(own, ANSWER_S).close()
+        nodes = _nodes(offer.cluster)
+    except (OSError, Failure):
         return False
-    return True
+    return any(one.state == 0 for one in nodes if one.node_manager_address == offer.address)
 
 
 def _write_unit(offer: Offer) -> None:

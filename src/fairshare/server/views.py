@@ -194,6 +194,7 @@ def node_row(state: State, node: Node) -> NodeRow:
         state=state_of(state, node),
         health_report=health_report_of(state, node.name),
         leaves_ms=deadline_of(drain),
+        host=node.host,
     )
 
 

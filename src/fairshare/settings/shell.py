@@ -203,6 +203,11 @@ class HadoopSettings(msgspec.Struct, frozen=True):
     open_to_network: bool = False
 
 
+ROOTS_RAY_PORT: Final = 900
+ROOTS_RAY_TOKEN: Final = "/etc/fairshare/ray-token"  # noqa: S105 - a path
+"""The port of the head, and the file of the token, of a cluster that `fairshare node` makes."""
+
+
 class RaySettings(msgspec.Struct, frozen=True):
     """The Ray cluster of the engine `ray`. `address` is that of its head, `auto`: of a cluster that
     was started on this machine.
