@@ -18,6 +18,7 @@ from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import (
     BeginDue,
     ChangeBlacklist,
+    Changes,
     Condition,
     ContainerExited,
     ContainerStarted,
@@ -50,6 +51,7 @@ from fairshare.core.model.inputs import (
     TasksDue,
     TidyQueues,
     UndrainNode,
+    UpdateApplication,
     UpdateShares,
 )
 from fairshare.core.model.invariants import check
@@ -287,6 +289,30 @@ class Cluster(RuleBasedStateMachine):
                 "begin": BeginDue(application),
             }
             self.feed(inputs[kind])
+
+    @rule(
+        application=applications,
+        memory_mb=st.sampled_from([None, 1024, 2048, 3000, 10**6]),
+        at_once=st.sampled_from([None, 0, 1, 3]),
+        limit_ms=st.sampled_from([None, 0, 5_000]),
+        after=st.sampled_from([None, (), (1,), (2, 3)]),
+    )
+    def change_application(
+        self,
+        application: int,
+        memory_mb: int | None,
+        at_once: int | None,
+        limit_ms: int | None,
+        after: tuple[int, ...] | None,
+    ) -> None:
+        if self.loaded:
+            changes = Changes(
+                sizes={} if memory_mb is None else {"memory-mb": memory_mb},
+                at_once=at_once,
+                time_limit_ms=limit_ms,
+                after=None if after is None else tuple(map(Condition, after)),
+            )
+            self.feed(UpdateApplication(application, changes))
 
     @rule(application=applications, kind=st.sampled_from(["register", "kill", "finish"]))
     def live(self, application: int, kind: str) -> None:
