@@ -5,21 +5,23 @@ A mapping looks only at the keys that it names.
 """
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from fairshare.documents.values import unknown_word
 from fairshare.errors import ConfigurationError
-from fairshare.lab.scenarios.description import Description
+from fairshare.lab.scenarios.description import NOTHING, Description
 from fairshare.lab.scenarios.document import NotAScenario, Scenario, read_scenario
 from fairshare.lab.scenarios.expectations import is_number
 from fairshare.lab.scenarios.job_runner import JobRunner
 from fairshare.lab.scenarios.outcome import ScenarioRunner
 from fairshare.lab.scenarios.runner import Runner
 from fairshare.lab.scenarios.steps import Check, Expect, Step
-from fairshare.wording import cause
+from fairshare.wording import cause, counted
 
 
 def runner_of(scenario: Scenario, *, verify: bool = False) -> ScenarioRunner:
@@ -143,13 +145,15 @@ Verdict = Literal["passed", "failed", "skipped"]
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What became of one file. `checks` counts comparisons; a skipped file is not a scenario."""
+    """What became of one file. `checks` counts comparisons; a skipped file is not a scenario. With
+    a check that failed `picture` has the cluster at the first of them, as lines of text."""
 
     file: str
     name: str | None
     result: Verdict
     checks: int
     problems: tuple[Difference, ...] = ()
+    picture: tuple[str, ...] = ()
 
     def as_malformed(self) -> "Result":
         """The same file, as one that should have been a scenario."""
@@ -181,11 +185,46 @@ def check_scenario(scenario: Scenario, *, verify: bool = False) -> Result:
         return _finished(scenario, 1, _refused_at_start(scenario, None))
     count = 0
     problems: list[Difference] = []
+    picture: tuple[str, ...] = ()
     for number, step in enumerate(scenario.steps):
         compared, found = _run_step(runner, number, step)
         count += compared
         problems += found
-    return _finished(scenario, count, problems)
+        if found and not picture:
+            lines = _picture(number, runner.describe(why=True))
+            picture = tuple(islice(lines, MOST_LINES))
+    return _finished(scenario, count, problems, picture)
+
+
+MOST_LINES: Final = 60
+"""Of a picture."""
+
+_NAMES_OF_CAUSES: Final = ("queue", "user", "node")
+
+
+def _picture(step: int, state: Description) -> Iterator[str]:
+    """The queues that something is in, and the applications with what they wait for."""
+    yield f"The cluster after step {step}, at {state['time'] / 1_000:g} s:"
+    for name, queue in state["queues"].items():
+        amounts = {"used": queue.get("used"), "demand": queue.get("demand")}
+        if not any(any(each.values()) for each in amounts.values() if each):
+            continue
+        share = queue.get("fair_share") or queue.get("effective_min")
+        words = [
+            f"{key} {show(value)}" for key, value in (*amounts.items(), ("share", share)) if value
+        ]
+        yield f"  queue {name}: {', '.join(words)}"
+    for name, application in state["apps"].items():
+        place = f" in {application['queue']}" if "queue" in application else ""
+        containers = counted(application["containers"], "container")
+        text = f"  {name}: {application['state']}{place}, {containers}"
+        why = application.get("why") or {"cause": NOTHING}
+        if why["cause"] != NOTHING:
+            about = [str(why[key]) for key in _NAMES_OF_CAUSES if key in why]
+            text += f", waits: {' '.join([str(why['cause']), *about])}"
+        if application.get("diagnostics"):
+            text += f", {application['diagnostics']}"
+        yield text
 
 
 def _run_step(runner: ScenarioRunner, number: int, step: Step) -> tuple[int, list[Difference]]:
@@ -235,9 +274,11 @@ def _malformed(error: Exception) -> list[Difference]:
     ]
 
 
-def _finished(scenario: Scenario, checks: int, problems: list[Difference]) -> Result:
+def _finished(
+    scenario: Scenario, checks: int, problems: list[Difference], picture: tuple[str, ...] = ()
+) -> Result:
     verdict: Verdict = "failed" if problems else "passed"
-    return Result(scenario.file, scenario.name, verdict, checks, tuple(problems))
+    return Result(scenario.file, scenario.name, verdict, checks, tuple(problems), picture)
 
 
 def problem_line(file: str, problem: Difference) -> str:

@@ -42,13 +42,14 @@ class ScenarioItem(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
     ) -> str:
-        """One line for each failed check, as `fairshare check` prints it."""
+        """One line for each failed check, and the cluster, as `fairshare check` prints them."""
         error = excinfo.value
         if not isinstance(error, ScenarioFailed):
             return str(super().repr_failure(excinfo))
         file = os.path.relpath(self.path, self.config.invocation_params.dir)
         title = f"{error.result.name}\n" if error.result.name else ""
-        return title + "\n".join(problem_line(file, one) for one in error.result.problems)
+        lines = [problem_line(file, problem) for problem in error.result.problems]
+        return title + "\n".join([*lines, *error.result.picture])
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The location and name of the test in pytest's output."""

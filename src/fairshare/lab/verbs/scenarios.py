@@ -45,8 +45,8 @@ def check_command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None
 
     A scenario is a YAML file with a cluster, a configuration, applications and events, and the
     expected shares, containers and refusals. For a directory, every *.yaml file below it is run.
-    Prints one line for each failed check; steps are numbered from 0. Exits with 1 if a scenario
-    fails.
+    Prints one line for each failed check, and the queues and applications at the first of them;
+    steps are numbered from 0. Exits with 1 if a scenario fails.
     """
     results: list[Result] = []
     for path in find_files(paths):
@@ -55,6 +55,8 @@ def check_command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None
         if not as_json:
             for problem in result.problems:
                 click.echo(problem_line(result.file, problem))
+            for line in result.picture:
+                click.echo(f"  {line}")
             if verbose:
                 name = f": {result.name}" if result.name else ""
                 click.echo(f"{result.result} {result.file}{name}")

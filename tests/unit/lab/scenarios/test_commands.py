@@ -36,6 +36,36 @@ def test_scenarios_that_hold_exit_with_zero(directory):
     assert result.output == "1 passed, 0 failed, 0 skipped\n"
 
 
+WAITING = """
+scenario: 1
+name: waiting
+scheduler: fair
+nodes: [{name: n1, resources: {memory-mb: 1024, vcores: 1}}]
+steps:
+  - submit:
+      app: x
+      user: ann
+      queue: root.a
+      asks: [{count: 2, resources: {memory-mb: 1024, vcores: 1}}]
+  - update: 1
+  - heartbeat: {node: n1, times: 3}
+  - expect: {apps: {x: {containers: 2}}}
+  - expect: {apps: {x: {containers: 3}}}
+"""
+
+
+def test_the_first_failed_check_shows_queues_and_what_applications_wait_for(directory):
+    (directory / "waiting.yaml").write_text(WAITING)
+    lines = call(check, directory / "waiting.yaml").output.splitlines()
+    assert [line for line in lines if "The cluster after step" in line] == [
+        "  The cluster after step 3, at 0 s:"
+    ]
+    queue = next(line for line in lines if "queue root.a:" in line)
+    assert 'used {"memory-mb": 1024, "vcores": 1}' in queue
+    assert 'demand {"memory-mb": 2048, "vcores": 2}' in queue
+    assert "    x: RUNNING in root.a, 1 container, waits: no-room n1" in lines
+
+
 def test_a_failed_check_is_one_line_with_expected_and_found(directory):
     path = directory / "bad.yaml"
     path.write_text(BAD)
@@ -44,6 +74,7 @@ def test_a_failed_check_is_one_line_with_expected_and_found(directory):
     assert result.output.splitlines() == [
         f"{path}:7 step 0 cluster.total:"
         ' expected {"memory-mb": 2048}, found {"memory-mb": 1024}',
+        "  The cluster after step 0, at 0 s:",
         "1 passed, 1 failed, 0 skipped",
     ]
 
