@@ -180,6 +180,18 @@ def test_a_flow_from_the_submission_to_the_end(visit, tmp_path):
         page.get_by_role("button", name="Set it").click()
         page.locator("dialog").wait_for(state="detached")
 
+        page.get_by_role("button", name="Change…").click()
+        page.get_by_label("Name", exact=True).fill("later")
+        page.get_by_label("Memory of the tasks that wait, in MB").fill("99999999")
+        page.get_by_role("button", name="Change it").click()
+        page.locator("dialog .fault", has_text="Invalid resource request").wait_for()
+        page.get_by_label("Memory of the tasks that wait, in MB").fill("")
+        page.get_by_label("Tasks at the same time; 0 removes the limit").fill("1")
+        page.get_by_role("button", name="Change it").click()
+        page.locator("dialog").wait_for(state="detached")
+        page.get_by_role("heading", name="later").wait_for()
+        assert "mine" not in ids(cluster)
+
         page.get_by_role("button", name="Move…").click()
         page.locator("dialog", has_text="What runs goes on").wait_for()
         page.get_by_label("To the queue").fill("root.nowhere")
@@ -195,7 +207,7 @@ def test_a_flow_from_the_submission_to_the_end(visit, tmp_path):
         assert page.evaluate("document.activeElement.textContent") == "Cancel"
         page.get_by_role("button", name="Cancel").click()
         assert (
-            cluster.http.get(f"/applications/{ids(cluster)['mine']}").json()["state"] == "RUNNING"
+            cluster.http.get(f"/applications/{ids(cluster)['later']}").json()["state"] == "RUNNING"
         )
         page.get_by_role("button", name="Kill…").click()
         page.locator("dialog", has_text="will never run").wait_for()

@@ -1,4 +1,4 @@
-// Kill, move and priority of one application: offered to users that may,
+// Change, kill, move and priority of one application: offered to users that may,
 // after a question that says what will happen. The server decides again.
 
 import { ask, confirm } from "../dialog.js";
@@ -14,10 +14,32 @@ export function actionsOf(one, queues, cluster) {
   const path = `/applications/${encodeURIComponent(one.id)}`;
   const button = (word, action, danger = false) => h("button", { class: `btn small${danger ? " danger" : ""}`, type: "button", on: { click: action } }, word);
   return [
+    button("Change…", () => change(one, path)),
     cluster?.has_priorities && button("Priority…", () => changePriority(one, path)),
     cluster?.moves_applications && button("Move…", () => move(one, path, queues())),
     button("Kill…", () => kill(one, path), true),
   ];
+}
+
+const MINUTE_MS = 60_000;
+
+function change(one, path) {
+  const number = (name, words, least) => h("label", {}, words, h("input", { name, type: "number", min: String(least), step: "1", placeholder: "as it is" }));
+  const tasks = one.kind === "tasks";
+  return ask({
+    title: `Change ${one.name || one.id}`, action: "Change it",
+    body: [h("label", {}, "Name", h("input", { name: "name", value: one.name, autocomplete: "off", spellcheck: "false" })),
+      tasks && [number("minutes", "Time limit of each attempt, in minutes from its start; 0 removes it", 0),
+        number("at_once", "Tasks at the same time; 0 removes the limit", 0),
+        number("memory", "Memory of the tasks that wait, in MB", 1)],
+      tasks && h("p", { class: "soft" }, "A new time limit holds for what runs, too: what has run for longer ends. What runs keeps its memory.")],
+    check: ({ name, minutes, at_once, memory }) => store.send(`${path}/update`, {
+      ...(name.trim() && name.trim() !== one.name && { name: name.trim() }),
+      ...(minutes && { time_limit_ms: Number(minutes) * MINUTE_MS }),
+      ...(at_once && { at_once: Number(at_once) }),
+      ...(memory && { resources: { "memory-mb": Number(memory) } }),
+    }),
+  });
 }
 
 function kill(one, path) {
