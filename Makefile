@@ -72,7 +72,7 @@ $(RAY): requirements-ray.lock $(STAMP)
 	@$(PIP) install --quiet --require-hashes --requirement requirements-ray.lock
 	@touch $@
 
-test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed (6 minutes)
+test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed (root runs more of them)
 	TEST_RAY=1 $(BIN)/python -m pytest -rs tests/ray_cluster
 
 cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes on this machine

@@ -128,13 +128,27 @@ def test_a_container_has_account_home_and_directory_of_its_user(server, shared):
     assert server.log("daemon", container).splitlines() == lines
 
 
-@pytest.mark.parametrize(
-    ("user", "words"), [("absent", "there is no account 'absent' on"), ("root", "'root' is root")]
-)
-def test_an_account_that_a_node_has_not_is_named(server, user, words):
-    container = server.container(user, server.begin(user, command="true"), ended=True)
+def test_an_account_that_a_node_has_not_is_named(server):
+    container = server.container("absent", server.begin("absent", command="true"), ended=True)
     assert container["exit_code"] == 126
-    assert words in container["diagnostics"]
+    assert "there is no account 'absent' on" in container["diagnostics"]
+
+
+def test_nothing_runs_as_root(server):
+    with server.client("root") as http:
+        group = {"command": "true", "resources": {"memory-mb": 128, "vcores": 1}}
+        refused = http.post("/applications", json={"queue": "root.one", "tasks": [group]})
+    assert refused.json()["code"] == "no-account"
+    assert "'root' is root here" in refused.json()["message"]
+
+
+def test_the_time_limit_of_a_running_container_changes(server):
+    application = server.begin("daemon", command="sleep 300")
+    server.container("daemon", application, ended=False)
+    done = server.typed("daemon", "update", application, "--time-limit", "1s")
+    assert done.returncode == 0, done.stderr
+    container = server.container("daemon", application, ended=True)
+    assert "time limit of 1 s" in container["diagnostics"]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from tests.ray_cluster.hosts import PYTHON, lacking
 from tests.ray_cluster.lab import Lab, check, day
 
-from fairshare.ray.node import FIXED_PORTS, SCALER_PORT, WORKER_PORTS
+from fairshare.ray.keeper import FIXED_PORTS, SCALER_PORT, WORKER_PORTS
 from fairshare.settings.shell import ROOTS_RAY_PORT
 
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "all is there")
@@ -126,6 +126,33 @@ def test_tasks_get_gpus_of_their_own_by_index(lab):
     assert {nodes.count(node) for node in nodes} == {2}
     indexes = [(lab.homes / f"ann/gpu.{task}").read_text() for task in range(6)]
     assert sorted(indexes) == ["0\n"] * 3 + ["1\n"] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("", "there is no account 'bob' on gpu3"), ("bob:x:4003:4002::/:/bin/sh", "4003 on gpu3")],
+)
+def test_an_account_that_is_another_one_on_a_host_runs_nothing_there(lab, line, words):
+    accounts = lab.hosts.folder / "gpu3" / "passwd"
+    known = accounts.read_text()
+    accounts.write_text("\n".join([x for x in known.splitlines() if x[:4] != "bob:"] + [line, ""]))
+    try:
+        done = lab.first.run(
+            *(PYTHON, "-m", "fairshare", "run", "--nodelist", "gpu3", "hostname"), user="bob"
+        )
+    finally:
+        accounts.write_text(known)
+    assert done.returncode != 0
+    assert words in done.stderr
+
+
+def test_a_directory_that_a_host_does_not_share_is_named(lab):
+    lab.first.run("mkdir", "/tmp/mine", user="ann")
+    line = f"cd /tmp/mine; {PYTHON} -m fairshare run --nodelist gpu2 pwd"
+    done = lab.first.run("sh", "-c", line, user="ann")
+    assert done.returncode == 0
+    assert "cannot enter /tmp/mine: No such file or directory" in done.stderr
+    assert done.stdout.startswith("/tmp/fairshare-0/")
 
 
 def test_a_day_of_three_hosts_loses_nothing_and_runs_nothing_twice(lab):

@@ -83,7 +83,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("yarn/rpc/engine/engine.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/node_manager.py"),
         "yarn/rpc/own/shuffle.py",
         *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
-        *("ray/joined.py", "ray/node.py"),
+        *("ray/joined.py", "ray/keeper.py", "ray/node.py"),
         "yarn/rest/process_pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (

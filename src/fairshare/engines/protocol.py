@@ -35,6 +35,7 @@ class LaunchOrder(msgspec.Struct, frozen=True):
     environment: dict[str, str] = {}  # FAIRSHARE_*, in addition to the command's
     time_limit_ms: int | None = None
     launched_ms: int = 0  # when the state launched it; distinguishes containers with the same name
+    uid: int | None = None  # the account's number on the server's machine, if another one runs it
 
 
 class TaskLaunch(msgspec.Struct, frozen=True, gc=False):

@@ -96,7 +96,7 @@ def _is_stopped(process: int) -> bool:
     return text.rpartition(")")[2].split()[0] in "Tt"
 
 
-PROTOCOL = 3
+PROTOCOL = 4
 """The version of the methods below; a driver replaces agents of another one."""
 
 MOST_ENDS = 1_000
@@ -187,6 +187,10 @@ class NodeAgent:
     async def stop(self, container: int) -> None:
         """End a container."""
         self._engine.stop(container)
+
+    async def limit(self, container: int, time_limit_ms: int | None) -> None:
+        """Change the time limit of a container."""
+        self._engine.limit(container, time_limit_ms)
 
     async def poll(self, after: int) -> bytes:
         """The reports after one as (number, report), which acknowledges all up to it; waits a while

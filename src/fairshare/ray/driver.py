@@ -36,6 +36,7 @@ from fairshare.ray.messages import (
     Grow,
     Launch,
     Leave,
+    Limit,
     LiveNodes,
     NodeSilent,
     NodeUp,
@@ -224,6 +225,9 @@ class Driver:
                     self._launch(message)
                 case Stop() if (agent := self._agents.get(message.node)) is not None:
                     self._later(agent.stop.remote(message.container))
+                case Limit() if (agent := self._agents.get(message.node)) is not None:
+                    limit = message.container, message.time_limit_ms
+                    self._later(agent.limit.remote(*limit))
                 case Prune():
                     for agent in self._agents.values():
                         self._later(agent.prune.remote(message.application_name))

@@ -42,6 +42,7 @@ from fairshare.ray.messages import (
     Grow,
     Launch,
     Leave,
+    Limit,
     LiveNodes,
     NodeSilent,
     NodeUp,
@@ -60,7 +61,9 @@ from fairshare.ray.messages import (
     token_variables,
 )
 from fairshare.ray.sessions import ServerSessions
+from fairshare.runtime.orders import limits_in_force
 from fairshare.runtime.recovery import MISSING, Findings, reconcile_node
+from fairshare.this_machine import account_named
 from fairshare.wording import cause
 
 MOST_BUNDLES = 1_000
@@ -184,6 +187,7 @@ class RayEngine:
         self._names: dict[str, str] = {}
         self._gone_since_s: dict[str, float] = {}
         self._heard_ms: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}  # of the accounts of users who have submitted
         self._calls = itertools.count(1)
         self._parts: dict[int, asyncio.Future[FilePart]] = {}
         self._sessions = ServerSessions(self._send)
@@ -231,7 +235,8 @@ class RayEngine:
             except OSError as error:
                 self._fail(order, f"the Python call cannot be read: {cause(error)}")
                 return
-        self._send(Launch(node, order, call))
+        known = msgspec.structs.replace(order, uid=self._numbers.get(order.user))
+        self._send(Launch(node, known, call))
 
     def stop(self, container: ContainerId) -> None:
         """Have the node's agent end a container; a node that is away is asked when it returns."""
@@ -242,6 +247,12 @@ class RayEngine:
                 return
         for identifier in self._up.values():  # of a container that the state does not know
             self._send(Stop(identifier, container))
+
+    def limit(self, container: ContainerId, time_limit_ms: int | None) -> None:
+        """Change a container's time limit; a node that is away is reminded when it returns."""
+        for name, node in self._state().nodes.items():
+            if container in node.containers and name in self._up:
+                self._send(Limit(self._up[name], container, time_limit_ms))
 
     def signal(self, container: ContainerId, command: str) -> None:
         """Either way to end a container is `stop`."""
@@ -275,7 +286,13 @@ class RayEngine:
         """Not known before the node returns."""
 
     def account_problem(self, user: str) -> str:
-        """Accounts are those of the nodes, which look for them when they start a container."""
+        """Accounts are those of the nodes, which look for them when they start a container. They
+        are to have the number that they have here, if they are here."""
+        account = account_named(user)
+        if account is not None:
+            self._numbers[user] = account.pw_uid
+            if account.pw_uid == 0:
+                return f"{user!r} is root here, and nothing runs as root: submit under another name"
         return ""
 
     def command_problem(self, user: str, command: Command) -> str:
@@ -472,6 +489,9 @@ class RayEngine:
             self._report(given)
         for container in findings.stops:
             self._send(Stop(message.node, container))
+        for order in limits_in_force(state):
+            if order.container in message.running:
+                self._send(Limit(message.node, order.container, order.time_limit_ms))
         self._set_silent(name, False)
         _log.info("node %s is there with %s", name, message.resources)
 

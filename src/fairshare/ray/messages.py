@@ -73,6 +73,14 @@ class Stop(msgspec.Struct, frozen=True, tag=True):
     container: int
 
 
+class Limit(msgspec.Struct, frozen=True, tag=True):
+    """Change the time limit of a container of a node."""
+
+    node: str
+    container: int
+    time_limit_ms: int | None
+
+
 class Prune(msgspec.Struct, frozen=True, tag=True):
     """Delete the files of a finished application, on all nodes."""
 
@@ -126,7 +134,16 @@ class Grow(msgspec.Struct, frozen=True, tag=True):
 
 
 ToDriver = (
-    Grow | Launch | Stop | Prune | ReadFile | OpenSession | SessionBytes | SessionTaken | Leave
+    Grow
+    | Launch
+    | Stop
+    | Limit
+    | Prune
+    | ReadFile
+    | OpenSession
+    | SessionBytes
+    | SessionTaken
+    | Leave
 )
 
 

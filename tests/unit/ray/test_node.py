@@ -3,7 +3,8 @@
 import click
 import pytest
 
-from fairshare.ray.node import UNIT_TEXT, Offer, amount, named, ray_variables
+from fairshare.ray.keeper import Offer, ray_variables
+from fairshare.ray.node import UNIT_TEXT, amount, named
 
 OFFER = Offer(
     head="gpu1:900",

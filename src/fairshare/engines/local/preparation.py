@@ -13,6 +13,7 @@ import contextlib
 import os
 import shutil
 import signal as signal_numbers
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -242,9 +243,17 @@ class Preparation:
         """The order for a supervisor; `gpus` are the container's.
 
         A relative working directory is relative to the container's own. Raises StartFailure for a
-        user without an account, and for an image that nothing here can run.
+        user without an account, or with another number than on the server's machine, and for an
+        image that nothing here can run.
         """
         account = find_account(order.user) if self._as_user else None
+        if account is not None and order.uid not in (None, account.uid):
+            raise StartFailure(
+                NOT_EXECUTABLE,
+                f"the account {account.name!r} has the number {account.uid} on"
+                f" {socket.gethostname()} and {order.uid} on the server's machine: machines that"
+                " share homes need the same numbers",
+            )
         limits = self.limits.container(order.container_name, order.memory_mb, order.vcores, gpus)
         vendor, command, signal = self._gpu_vendor, order.command, order.command.end_signal
         # Images have directories of their own, and programs of YARN are given theirs.
