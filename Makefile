@@ -64,7 +64,7 @@ facts: $(STAMP) ## run a folder of facts: make facts DIR=... (KINDS=a,b runs onl
 	@$(if $(DIR),,echo "Name a folder of facts: make facts DIR=../shared/facts" >&2; exit 2)
 	@$(BIN)/python -m tests.facts "$(DIR)" $(if $(KINDS),--kinds "$(KINDS)")
 
-hadoop: $(STAMP) ## run Hadoop's and Spark's own programs on our server (needs Java 17 and Maven)
+hadoop: $(STAMP) ## run the own programs of Hadoop, Spark, Tez and Flink on our server (needs Java 17 and Maven)
 	@$(BIN)/python -m tests.hadoop $(PROGRAMS) $(if $(CLUSTERS),--clusters $(CLUSTERS))
 
 $(RAY): requirements-ray.lock $(STAMP)

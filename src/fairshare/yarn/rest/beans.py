@@ -17,20 +17,21 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from heapq import nlargest
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.queues import parents_of
+from fairshare.core.model.queues import ROOT, parents_of
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.protocol import Steps
 from fairshare.core.schedulers.views import QueueView
-from fairshare.server.slices import made_in_slices
+from fairshare.server.slices import made_in_slices, sliced
 from fairshare.yarn.rest.answering import HEADERS, ServletRoute
 from fairshare.yarn.rest.application_documents import public_state
 from fairshare.yarn.rest.cluster import ClusterMetrics, metrics_of
@@ -40,6 +41,10 @@ from fairshare.yarn.rest.nodes import HADOOP_VERSION, state_of
 Bean = dict[str, object]
 
 _DOMAIN: Final = "Hadoop:service=ResourceManager,name="
+MOST_USERS: Final = 500
+"""The beans of users in queues."""
+
+_NOT_IN_NAMES: Final = re.compile(r'[,=:*?"\n]')
 _MEBIBYTE: Final = 1024 * 1024
 _WRONG_QUERY: Final = {"result": "ERROR", "message": "query format is not as expected."}
 _HEADERS: Final = {
@@ -143,8 +148,17 @@ async def all_beans(gateway: Gateway) -> list[Bean]:
     beans = [_cluster(await metrics_of(gateway)), _manager(gateway), _nodes(gateway)]
     counts = await made_in_slices(_counts_in_steps(gateway))
     types = gateway.scheduler.state.types.names
-    for view in await made_in_slices(gateway.server.service.views.queues_in_steps()):
-        beans.append(_queue(view, counts.get(view.name, Counter()), types))
+    views = await made_in_slices(gateway.server.service.views.queues_in_steps())
+    known = gateway.yarn.node_labels(gateway.scheduler.state)
+    labels = {"", *(known.labels() if known is not None else ())}
+    async for view in sliced(views):
+        beans.append(_queue(view, counts.queues.get(view.name, Counter()), types))
+        beans += _partitions(view, labels, types)
+    if gateway.yarn.counts_users:
+        names = {view.name for view in views}  # that of a refused application may be none
+        users = {key: found for key, found in counts.users.items() if key[0] in names}
+        async for (queue, user), found in sliced(_busiest(users)):
+            beans.append(_user(queue, user, found))
     beans += [_rpc(*port) for port in gateway.server.rpc_activity()]
     return beans + list(_process(gateway))
 
@@ -218,32 +232,41 @@ def _nodes(gateway: Gateway) -> Bean:
 # Queues.
 
 
-def _counts_in_steps(gateway: Gateway) -> Steps[dict[str, Counter[str]]]:
-    """What is counted in the applications of each queue, and of those below it."""
-    own: dict[str, Counter[str]] = {}
-    own_users: dict[str, set[str]] = {}
+Counts = dict[str, Counter[str]]
+
+
+class _Counted(NamedTuple):
+    """What is counted in the applications of queues, by queue, and by queue and user."""
+
+    queues: Counts
+    users: dict[tuple[str, str], Counter[str]]
+
+
+def _counts_in_steps(gateway: Gateway) -> Steps[_Counted]:
+    """Count the applications of each queue and of those below it, also for each of its users."""
+    own: dict[tuple[str, str], Counter[str]] = {}
+    now_ms = gateway.now_ms()
     for application in tuple(gateway.scheduler.state.applications.values()):
-        queue = application.queue
-        found = own.setdefault(queue, Counter())
-        active = found["ActiveApplications"]
-        for word, number in _counted(gateway, application):
+        found = own.setdefault((application.queue, application.user), Counter())
+        for word, number in _counted(gateway, application, now_ms):
             found[word] += number
-        if found["ActiveApplications"] > active:
-            own_users.setdefault(queue, set()).add(application.user)
         yield
-    counts: dict[str, Counter[str]] = {}
-    users: dict[str, set[str]] = {}
-    for leaf, found in own.items():
+    queues: Counts = {}
+    users: dict[tuple[str, str], Counter[str]] = {}
+    for (leaf, user), found in own.items():
         for queue in (leaf, *parents_of(leaf)):
-            counts.setdefault(queue, Counter()).update(found)
-            users.setdefault(queue, set()).update(own_users.get(leaf, ()))
+            queues.setdefault(queue, Counter()).update(found)
+            users.setdefault((queue, user), Counter()).update(found)
         yield
-    for queue, names in users.items():
-        counts[queue]["ActiveUsers"] = len(names)
-    return counts
+    for (queue, _), found in users.items():
+        if found.get("ActiveApplications"):
+            found["ActiveUsers"] = 1
+            queues[queue]["ActiveUsers"] += 1
+        yield
+    return _Counted(queues, users)
 
 
-def _counted(gateway: Gateway, application: Application) -> Iterator[tuple[str, int]]:
+def _counted(gateway: Gateway, application: Application, now_ms: int) -> Iterator[tuple[str, int]]:
     history = gateway.attempt_history.of(application.id)
     if not history.attempted:
         return
@@ -254,41 +277,117 @@ def _counted(gateway: Gateway, application: Application) -> Iterator[tuple[str, 
         last = history.attempt
         waits = application.managed and last is not None and last.master is None
         word = "Pending" if waits else "Running"
+        if not waits and last is not None:
+            minutes = (now_ms - (last.launched_ms or last.started_ms)) // 60_000
+            yield f"running_{max(one for one in _RUN_MINUTES if one <= max(0, minutes))}", 1
     for prefix in ("Apps", "UnmanagedApps") if application.unmanaged else ("Apps",):
         yield f"{prefix}Submitted", 1
         if word:
             yield f"{prefix}{word}", 1
     yield "AggregateContainersAllocated", application.containers_allocated
-    yield "AllocatedContainers", len(application.containers)
+    if application.containers:
+        yield "AllocatedContainers", len(application.containers)
+    if application.preempted:
+        yield "AggregateContainersPreempted", application.preempted
+        yield "AggregateMemoryMBPreempted", history.preempted[0]
+        yield "AggregateVcoresPreempted", history.preempted[1]
+        yield "AggregateMemoryMBSecondsPreempted", history.preempted_ms[0] // 1_000
+        yield "AggregateVcoreSecondsPreempted", history.preempted_ms[1] // 1_000
     if not application.active:
         return
+    yield "AllocatedMB", application.used[0]
+    yield "AllocatedVCores", application.used[1]
     wanting = application.attempt.asks.wanting
     if wanting:
         yield "ActiveApplications", 1
         wanted = sum(key.anywhere.count for key in wanting if key.anywhere)
         yield "PendingContainers", wanted
+        yield "PendingMB", application.attempt.asks.pending[0]
+        yield "PendingVCores", application.attempt.asks.pending[1]
 
 
+_RUN_MINUTES: Final = (0, 60, 300, 1_440)
+"""For how many minutes applications run at least of which `running_N` is the number (Hadoop:
+yarn.resourcemanager.metrics.runtime.buckets)."""
 _APPLICATIONS: Final = ("Submitted", "Running", "Pending", "Completed", "Killed", "Failed")
+_OF_QUEUES: Final = (
+    *("ActiveApplications", "ActiveUsers", "AggregateContainersAllocated", "PendingContainers"),
+    *(f"running_{minutes}" for minutes in _RUN_MINUTES),
+    *(f"Apps{word}" for word in _APPLICATIONS),
+    *(f"UnmanagedApps{word}" for word in _APPLICATIONS),
+    *("AggregateMemoryMBPreempted", "AggregateVcoresPreempted"),
+    *("AggregateMemoryMBSecondsPreempted", "AggregateVcoreSecondsPreempted"),
+)
+_OF_USERS: Final = (
+    *(*_OF_QUEUES, "AggregateContainersPreempted", "AllocatedContainers"),
+    *("AllocatedMB", "AllocatedVCores", "PendingMB", "PendingVCores"),
+)
+"""What beans have as it is counted."""
+
+
+def _busiest(
+    users: Mapping[tuple[str, str], Counter[str]],
+) -> Iterable[tuple[tuple[str, str], Counter[str]]]:
+    """As many as are shown, those with applications that are not over first: anyone can call
+    themselves by many names."""
+    if len(users) <= MOST_USERS:
+        return users.items()
+    return nlargest(
+        MOST_USERS, users.items(), key=lambda item: item[1]["AppsRunning"] + item[1]["AppsPending"]
+    )
+
+
+def _user(queue: str, user: str, counts: Counter[str]) -> Bean:
+    """One user in a queue (Hadoop: under the Fair Scheduler always)."""
+    values = {word: counts.get(word, 0) for word in _OF_USERS}
+    values["AggregateContainersReleased"] = _released(counts)
+    name = f"QueueMetrics,{_path(queue)},user={_NOT_IN_NAMES.sub('_', user)}"
+    return _bean(name, "yarn", {"Queue": queue, "User": user}, values)
+
+
+def _partitions(view: QueueView, labels: Set[str], types: Sequence[str]) -> Iterator[Bean]:
+    """The amounts of a queue in each partition, of those with these labels, in which it has a part;
+    those of the root are also the partition's."""
+    for part in view.capacity.partitions if view.capacity is not None else ():
+        if part.label not in labels or not (part.configured or view.name == ROOT):
+            continue
+        left = tuple(max(0, a - b) for a, b in zip(part.effective_max, part.used, strict=True))
+        values = {
+            **_amounts("Allocated", part.used, types),
+            **_amounts("Available", left, types),
+            **_amounts("Pending", part.pending, types),
+            **_amounts("Reserved", part.reserved, types),
+        }
+        name = f"PartitionQueueMetrics,partition={part.label}"
+        tags = {"Partition": part.label}
+        if view.name == ROOT:
+            yield _bean(name, "yarn", tags, values)
+        tags["Queue"] = view.name
+        yield _bean(f"{name},{_path(view.name)}", "yarn", tags, values)
+
+
+def _path(queue: str) -> str:
+    """
+    >>> _path("root.ads")
+    'q0=root,q1=ads'
+    """
+    return ",".join(f"q{at}={part}" for at, part in enumerate(queue.split(".")))
+
+
+def _released(counts: Counter[str]) -> int:
+    return counts["AggregateContainersAllocated"] - counts["AllocatedContainers"]
 
 
 def _queue(view: QueueView, counts: Counter[str], types: Sequence[str]) -> Bean:
-    parts = ",".join(f"q{at}={part}" for at, part in enumerate(view.name.split(".")))
     values: dict[str, object] = {
         **(_of_capacity(view) if view.capacity is not None else _of_fair(view)),
-        "ActiveApplications": counts["ActiveApplications"],
-        "ActiveUsers": counts["ActiveUsers"],
-        "AggregateContainersAllocated": counts["AggregateContainersAllocated"],
+        **{word: counts.get(word, 0) for word in _OF_QUEUES},
         "AggregateContainersPreempted": view.preempted,
-        "AggregateContainersReleased": counts["AggregateContainersAllocated"]
-        - counts["AllocatedContainers"],
+        "AggregateContainersReleased": _released(counts),
         "AllocatedContainers": view.containers,
-        **{f"Apps{word}": counts[f"Apps{word}"] for word in _APPLICATIONS},
-        **{f"UnmanagedApps{word}": counts[f"UnmanagedApps{word}"] for word in _APPLICATIONS},
         **_amounts("Allocated", view.used, types),
         **_amounts("Pending", view.pending, types),
         **_amounts("Reserved", view.reserved, types),
-        "PendingContainers": counts["PendingContainers"],
         "ReservedContainers": view.reserved_containers,
     }
     most = view.capacity.effective_max if view.capacity is not None else view.fair_share
@@ -298,7 +397,7 @@ def _queue(view: QueueView, counts: Counter[str], types: Sequence[str]) -> Bean:
     tags = {"Queue": view.name}
     if view.capacity is None and view.policy:
         tags["SchedulingPolicy"] = view.policy
-    return _bean(f"QueueMetrics,{parts}", "yarn", tags, values)
+    return _bean(f"QueueMetrics,{_path(view.name)}", "yarn", tags, values)
 
 
 def _amounts(name: str, amounts: Resource | None, types: Sequence[str]) -> dict[str, object]:

@@ -378,7 +378,12 @@ def _history(
 def _shuffle_port(site: Site, problems: Problems) -> int:
     name = f"{_SHUFFLE}ssl.enabled"
     if site.boolean(name, False, problems):
-        message = f"{name} is true: the shuffle of this machine's nodes is not encrypted"
+        message = (
+            f"{name} is true: the shuffle of this machine's nodes is not encrypted, as maps and"
+            f" reduces are all on this machine. Set {name} to false here and for clients;"
+            " mapreduce.job.encrypted-intermediate-data=true of a job encrypts what it shuffles."
+            " NodeManagers (--engine nodemanagers) shuffle by TLS, with their ssl-server.xml"
+        )
         problems.error(site.place(name), "unsupported", message, "honours it")
     name = f"{_SHUFFLE}port"
     port = site.integer(name, 0, problems, minimum=0)

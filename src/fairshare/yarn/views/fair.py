@@ -190,6 +190,7 @@ class FairYarn(YarnInterface):
     title = "Fair Scheduler"
     master_limit_events = (ContainerAllocated,)
     class_name = "FairScheduler"
+    counts_users = True
 
     def counts_vcores(self, state: State) -> bool:
         """Whatever the policies (FairScheduler.getSchedulingResourceTypes)."""

@@ -62,6 +62,8 @@ class YarnInterface:
     has_activities: ClassVar[bool] = False
     """Whether the paths below `/scheduler/activities` record what the scheduler does."""
 
+    counts_users: ClassVar[bool] = False
+    """Whether `/jmx` has a bean for each user of a queue, as Hadoop's scheduler of this name."""
     counts_partitions: ClassVar[bool] = False
     """Whether metrics are those of the default partition, beside sums over all partitions. Then
     `totalMB` includes reservations."""

@@ -85,12 +85,39 @@ async def test_the_bean_of_a_queue_counts_what_is_in_it_and_below(start, schedul
         assert bean["AppsRunning"] + bean["AppsPending"] == 2
         assert bean["AllocatedContainers"] == bean["AggregateContainersAllocated"] > 0
         assert bean["AllocatedMB"] > 0
+        assert bean["running_0"] == bean["AppsRunning"]
+        assert (bean["running_60"], bean["AggregateMemoryMBPreempted"]) == (0, 0)
     if scheduler == "capacity":
+        for queue in (",q0=root,q1=a", ",q0=root", ""):
+            part = found[f"PartitionQueueMetrics,partition={queue}"]
+            assert part["tag.Partition"] == ""
+            assert part["AllocatedMB"] == leaf["AllocatedMB"] > 0
         assert (leaf["GuaranteedCapacity"], leaf["GuaranteedMB"]) == (0.5, 4096)
         assert found["QueueMetrics,q0=root,q1=b"]["AllocatedMB"] == 0
     if scheduler == "fair":
         assert (leaf["tag.SchedulingPolicy"], leaf["MaxApps"]) == ("fair", 2**31 - 1)
         assert leaf["FairShareMB"] == 8192
+    users = [bean for name, bean in found.items() if ",user=" in name]
+    assert bool(users) == (scheduler == "fair")
+    for bean in users:
+        assert (bean["AppsSubmitted"], bean["ActiveUsers"]) == (1, bean["ActiveApplications"])
+        assert bean["AllocatedMB"] > 0 or bean["AppsPending"]
+
+
+async def test_beans_of_users_have_names_that_can_be_read_and_a_bound(start, monkeypatch):
+    rules = '<queuePlacementPolicy><rule name="specified" create="false"/><rule name="reject"/>'
+    strict = f"{rules}</queuePlacementPolicy></allocations>"
+    config = {"fair-scheduler.xml": ALLOCATIONS.replace("</allocations>", strict)}
+    yarn = await start(config=config)
+    await yarn.submit(user="a,b=c:*")
+    name = "QueueMetrics,q0=root,q1=a,user=a_b_c__"
+    found = await beans(yarn, f"?qry={MANAGER}{name}")
+    assert found[name]["tag.User"] == "a,b=c:*"
+    await yarn.submit(user="bob")
+    await yarn.submit(user="bob", queue="root.nowhere")
+    assert not [one for one in await beans(yarn) if "q1=nowhere" in one]
+    monkeypatch.setattr("fairshare.yarn.rest.beans.MOST_USERS", 3)
+    assert len([one for one in await beans(yarn) if ",user=" in one]) == 3
 
 
 async def test_the_configuration_is_shown_with_its_files_and_defaults(start):
