@@ -17,7 +17,7 @@ from fairshare.server.state_directory import PASSABLE
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 CLUSTER = {"cluster_offered", "cluster_used", "cluster_pending", "nodes", "safe_mode"}
-OTHERS = {"pending_by_reason", "journal_sequence"}
+OTHERS = {"pending_by_reason", "journal_sequence", "owed"}
 GPUS = {"gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio"}
 
 
