@@ -7,6 +7,7 @@ still have. Source: Hadoop 3.4.1, RMAppImpl and RMAppLogAggregation.
 from typing import Final
 
 from fairshare.core.model.identifiers import ApplicationId
+from fairshare.runtime.projections.application_versions import UnrecordedChanges
 
 DISABLED: Final = "DISABLED"
 NOT_START: Final = "NOT_START"
@@ -24,16 +25,15 @@ DEFAULT_TIMEOUT_MS: Final = 600_000
 
 class LogAggregation:
     """The status of each application's logs. `enabled`: nodes aggregate logs at all; after the end
-    of an application they have `timeout_ms` for it. `version` counts the changes."""
+    of an application they have `timeout_ms` for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, changes: UnrecordedChanges) -> None:
         self.enabled = False
         self.timeout_ms = DEFAULT_TIMEOUT_MS
-        self.version = 0
+        self._changes = changes
         self._by_node: dict[ApplicationId, dict[str, str]] = {}
         self._final: dict[ApplicationId, str] = {}
         self._ended_ms: dict[ApplicationId, int] = {}  # the first to end first
-        self._changes: dict[ApplicationId, int] = {}  # in the order of the last changes
 
     def status(self, application: ApplicationId) -> str:
         """The status of an application's logs, under Hadoop's name."""
@@ -47,22 +47,13 @@ class LogAggregation:
             return NOT_START
         return WITH_FAILURE if WITH_FAILURE in statuses else RUNNING
 
-    def changed_since(self, version: int) -> list[ApplicationId]:
-        """The applications that have changed since `version` was that."""
-        applications = []
-        for application, number in reversed(self._changes.items()):
-            if number <= version:
-                break
-            applications.append(application)
-        return applications
-
     def runs(self, application: ApplicationId, node: str) -> None:
         """A node has logs of an application."""
         if self.enabled and application not in self._final:
             nodes = self._by_node.setdefault(application, {})
             if node not in nodes:
                 nodes[node] = NOT_START
-                self._changed(application)
+                self._changes.note(application)
 
     def reported(self, application: ApplicationId, node: str, status: str) -> None:
         """A node reports how far it is with an application that the server knows."""
@@ -71,7 +62,7 @@ class LogAggregation:
         nodes = self._by_node.setdefault(application, {})
         if nodes.get(node) not in (SUCCEEDED, FAILED) and nodes.get(node) != status:
             nodes[node] = status
-            self._changed(application)
+            self._changes.note(application)
             self._finish(application)
 
     def ended(self, application: ApplicationId, now_ms: int) -> None:
@@ -94,7 +85,7 @@ class LogAggregation:
 
     def forget(self, application: ApplicationId) -> None:
         """The server no longer knows an application."""
-        for known in (self._by_node, self._final, self._ended_ms, self._changes):
+        for known in (self._by_node, self._final, self._ended_ms):
             known.pop(application, None)
 
     def _finish(self, application: ApplicationId) -> None:
@@ -104,9 +95,4 @@ class LogAggregation:
             return
         self._final[application] = next(one for one in _FINAL if one in statuses)
         del self._by_node[application], self._ended_ms[application]
-        self._changed(application)
-
-    def _changed(self, application: ApplicationId) -> None:
-        self.version += 1
-        self._changes.pop(application, None)
-        self._changes[application] = self.version
+        self._changes.note(application)

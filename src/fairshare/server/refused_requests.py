@@ -9,6 +9,7 @@ from fairshare.core.model.events import ApplicationsForgotten
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.record import Record
 from fairshare.runtime.observers import Observers
+from fairshare.runtime.projections.application_versions import UnrecordedChanges
 
 Kind = Literal["containers", "launch"]
 """A request for containers, or the launch of one."""
@@ -23,10 +24,10 @@ REMEDY: Final = (
 
 
 class RefusedRequests:
-    """The last refusal of each kind, by application. `version` counts the changes."""
+    """The last refusal of each kind, by application."""
 
-    def __init__(self) -> None:
-        self.version = 0
+    def __init__(self, changes: UnrecordedChanges) -> None:
+        self._changes = changes
         self._words: dict[ApplicationId, dict[Kind, str]] = {}
 
     def subscribe(self, observers: Observers) -> None:
@@ -39,13 +40,13 @@ class RefusedRequests:
         words = words[:MOST_CHARACTERS]
         if kinds.get(kind) != words:
             kinds[kind] = words
-            self.version += 1
+            self._changes.note(application)
 
     def accepted(self, application: ApplicationId, kind: Kind) -> None:
         """A later request of a master was accepted."""
         kinds = self._words.get(application)
         if kinds is not None and kinds.pop(kind, None) is not None:
-            self.version += 1
+            self._changes.note(application)
 
     def of(self, application: ApplicationId) -> str:
         """What its master was refused, as one sentence; empty: nothing."""
@@ -55,8 +56,8 @@ class RefusedRequests:
     def forget(self, application: ApplicationId) -> None:
         """No refusal of an application matters any more."""
         if self._words.pop(application, None):
-            self.version += 1
+            self._changes.note(application)
 
     def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
         for application in event.applications:
-            self.forget(application)
+            self._words.pop(application, None)

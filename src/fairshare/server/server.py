@@ -32,6 +32,7 @@ from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
+from fairshare.runtime.projections.application_versions import UnrecordedChanges
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.snapshot import add_family
@@ -109,8 +110,9 @@ class LiveServer:
         self.observers = Observers()
         """The observers of committed records, in the event loop. To be added before `start`."""
         self.metrics = Metrics()
-        self.log_aggregation = LogAggregation()
-        self.refused_requests = RefusedRequests()
+        self.unrecorded_changes = UnrecordedChanges()
+        self.log_aggregation = LogAggregation(self.unrecorded_changes)
+        self.refused_requests = RefusedRequests(self.unrecorded_changes)
         self.groups = user_groups(settings.configuration)
         self.background = Supervisor()
         self.directory = open_state_directory(settings.state_directory)
@@ -230,6 +232,7 @@ class LiveServer:
         self._event_log.subscribe(observers)
         self.retention.subscribe(observers)
         self.refused_requests.subscribe(observers)
+        self.unrecorded_changes.subscribe(observers)
         observers.commits(self.event_feed.observe)
         observers.commits(self._prune_forgotten)
 

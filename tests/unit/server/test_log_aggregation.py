@@ -2,23 +2,29 @@
 
 import pytest
 
+from fairshare.runtime.projections.application_versions import UnrecordedChanges
 from fairshare.server.log_aggregation import LogAggregation
 
 
 @pytest.fixture
-def logs():
-    made = LogAggregation()
+def changes():
+    return UnrecordedChanges()
+
+
+@pytest.fixture
+def logs(changes):
+    made = LogAggregation(changes)
     made.enabled, made.timeout_ms = True, 1_000
     made.runs(1, "a")
     made.runs(1, "b")
     return made
 
 
-def test_a_cluster_without_aggregation_says_so():
-    logs = LogAggregation()
+def test_a_cluster_without_aggregation_says_so(changes):
+    logs = LogAggregation(changes)
     logs.runs(1, "a")
     logs.reported(1, "a", "SUCCEEDED")
-    assert (logs.status(1), logs.version) == ("DISABLED", 0)
+    assert (logs.status(1), changes.version) == ("DISABLED", 0)
 
 
 def test_logs_have_not_started_until_the_first_node_reports_them(logs):
@@ -59,17 +65,17 @@ def test_a_node_that_does_not_report_in_time_is_waited_for_no_longer(logs):
     assert (logs.status(1), logs.status(2)) == ("TIME_OUT", "NOT_START")
 
 
-def test_changes_are_found_by_the_version_before_them(logs):
-    version = logs.version
+def test_changes_are_found_by_the_version_before_them(logs, changes):
+    version = changes.version
     logs.runs(2, "a")
     logs.reported(1, "a", "RUNNING")
     logs.reported(1, "a", "RUNNING")
-    assert logs.changed_since(version) == [1, 2]
-    assert logs.changed_since(logs.version) == []
+    assert changes.since(version) == [1, 2]
+    assert changes.since(changes.version) == []
 
 
 def test_nothing_is_kept_of_an_application_that_is_forgotten(logs):
     logs.ended(1, 0)
     logs.forget(1)
     logs.expire(10_000)
-    assert (logs.status(1), logs.changed_since(0)) == ("NOT_START", [])
+    assert logs.status(1) == "NOT_START"

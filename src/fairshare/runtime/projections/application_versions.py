@@ -56,6 +56,33 @@ def _whose(kind: type[Event]) -> Whose:
     return found
 
 
+class UnrecordedChanges:
+    """The applications that changed without a record: by reports that are not in the journal.
+    `version` counts the changes."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._last: dict[ApplicationId, int] = {}  # in the order of the last changes
+
+    def note(self, application: ApplicationId) -> None:
+        """An application has changed."""
+        self.version += 1
+        self._last.pop(application, None)
+        self._last[application] = self.version
+
+    def since(self, version: int) -> list[ApplicationId]:
+        """Those that have changed since `version` was that, the latest first."""
+        return list(takewhile(lambda number: self._last[number] > version, reversed(self._last)))
+
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records: applications are forgotten."""
+        observers.events(self._forgotten, ApplicationsForgotten)
+
+    def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
+        for application in event.applications:
+            self._last.pop(application, None)
+
+
 class ApplicationVersions(Projection):
     """The number of the last record that may have changed each application.
 

@@ -238,10 +238,7 @@ _PATTERN = Pattern(_encoded(_typical()))
 
 
 class AttemptHistory(Projection):
-    """All applications of the records. `reports` counts the progress reports of masters, which are
-    not recorded."""
-
-    reports = 0
+    """All applications of the records."""
 
     def __init__(self, types: ResourceTypes) -> None:
         self._none = types.none
@@ -270,12 +267,14 @@ class AttemptHistory(Projection):
         if type(found) is ApplicationAttempts and found.end is not None:
             self._applications[application] = PackedAttempts.of(found)
 
-    def report_progress(self, application: ApplicationId, fraction: float) -> None:
-        """A master's progress report, 0 to 1. Not in the journal: masters repeat it."""
-        found = self._applications.get(application)
-        if type(found) is ApplicationAttempts and found.end is None:
-            found.progress = min(max(fraction, 0.0), 1.0)
-            self.reports += 1
+    def report_progress(self, application: ApplicationId, fraction: float) -> bool:
+        """A master's progress report, 0 to 1; whether it changes anything. Not in the journal:
+        masters repeat it."""
+        history, fraction = self._applications.get(application), min(max(fraction, 0.0), 1.0)
+        if type(history) is not ApplicationAttempts or history.end is not None:
+            return False
+        before, history.progress = history.progress, fraction
+        return before != fraction
 
     def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
         observers.events(self._submitted, ApplicationSubmitted)

@@ -303,8 +303,7 @@ class ApplicationInfos(ApplicationDocuments[Lasting]):
     def __init__(self, gateway: Gateway) -> None:
         super().__init__(gateway.server.service, gateway.changes)
         self._gateway = gateway
-        self._reports = (0, 0)
-        self._logs = 0
+        self._unrecorded = 0
 
     def make(self, item: Application) -> Lasting:
         """One application."""
@@ -312,14 +311,10 @@ class ApplicationInfos(ApplicationDocuments[Lasting]):
 
     def outdated(self) -> list[ApplicationId] | None:
         """Those that records, or reports of masters and nodes, speak of."""
-        refused, logs = self._gateway.server.refused_requests, self._gateway.log_aggregation
-        reports = (self._gateway.attempt_history.reports, refused.version)
-        outdated = super().outdated()
-        if reports != self._reports:
-            outdated = None
-        elif outdated is not None:
-            outdated += logs.changed_since(self._logs)
-        self._reports, self._logs = reports, logs.version
+        changes, outdated = self._gateway.server.unrecorded_changes, super().outdated()
+        if outdated is not None:
+            outdated += changes.since(self._unrecorded)
+        self._unrecorded = changes.version
         return outdated
 
 

@@ -401,7 +401,8 @@ class Masters:
     def _report_progress(self, application: Application, fraction: float) -> None:
         if not math.isnan(fraction):
             attempts = self._server.projections.attempts
-            attempts.report_progress(application.id, fraction)
+            if attempts.report_progress(application.id, fraction):
+                self._server.unrecorded_changes.note(application.id)
 
     # Answers.
 

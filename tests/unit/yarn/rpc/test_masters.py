@@ -190,6 +190,17 @@ async def test_a_call_that_changes_nothing_costs_no_record(cluster, node, master
     assert not answer.HasField("am_rm_token")
 
 
+async def test_a_progress_that_changes_is_a_change_of_that_application_alone(cluster, node, master):
+    await cluster.submit()
+    changes = cluster.server.unrecorded_changes
+    await master.allocate(progress=0.5)
+    version = changes.version
+    await master.allocate(progress=0.5)
+    assert changes.since(version) == []
+    await master.allocate(progress=0.6)
+    assert changes.since(version) == [1]
+
+
 @pytest.mark.parametrize(
     ("wrong", "class_name", "words"),
     [
