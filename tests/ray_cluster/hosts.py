@@ -13,10 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fairshare.engines.local import groups
+from fairshare.engines.local.state import StateDirectory
+
 SOURCE = Path(__file__).parents[2]
 USERS = {"ann": 4001, "bob": 4002}
 NETWORK = "10.99.0"
-TOOLS = ("ip", "unshare", "nsenter", "mount")
+AGENTS = "/tmp/fairshare-0"
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+TOOLS = ("setpriv", "ip", "unshare", "nsenter", "mount")
 
 PREPARE = """
 set -e
@@ -73,7 +78,7 @@ class Host:
         )
         flags = ("--net", "--pid", "--mount", "--uts", "--ipc", "--fork", "--kill-child")
         self._init = subprocess.Popen(
-            ["unshare", *flags, "--mount-proc", "sh", "-c", script],
+            [*ENDS_WITH_US, "unshare", *flags, "--mount-proc", "sh", "-c", script],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
         )
@@ -97,6 +102,8 @@ class Host:
     def kill(self) -> None:
         """End all its processes at once, as without power."""
         if self._init is not None:
+            for folder in Path(f"/proc/{self.pid}/root{AGENTS}").glob("*"):
+                self._hosts.agents.add(f"{AGENTS}/{folder.name}")
             self._init.kill()
             self._init.communicate()
             self._init = None
@@ -151,13 +158,13 @@ class Hosts:
         # Not in /tmp: each has its own.
         self.folder = Path(tempfile.mkdtemp(prefix="fairshare-hosts-", dir="/var/tmp"))
         self.folder.chmod(0o755)
-        self._groups = _groups()
+        self.agents: set[str] = set()  # their directories, whose groups outlive a host
         for user, number in USERS.items():
             home = self.folder / "home" / user
             home.mkdir(parents=True)
             home.chmod(0o700)
             os.chown(home, number, number)
-        self._network = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        self._network = subprocess.Popen([*ENDS_WITH_US, "unshare", "--net", "sleep", "infinity"])
         self.switch = self._network.pid
         while (
             Path(f"/proc/{self.switch}/ns/net").readlink() == Path("/proc/self/ns/net").readlink()
@@ -173,8 +180,8 @@ class Hosts:
             (files / "hosts").write_text(f"127.0.0.1 localhost\n{known}")
             with (files / "passwd").open("a") as accounts:
                 accounts.write(_lines("{0}:x:{1}:{1}::/home/{0}:/bin/sh"))
-            with (files / "group").open("a") as groups:
-                groups.write(_lines("{0}:x:{1}:"))
+            with (files / "group").open("a") as file:
+                file.write(_lines("{0}:x:{1}:"))
             host.boot()
 
     def close(self) -> None:
@@ -183,12 +190,17 @@ class Hosts:
             host.kill()
         self._network.kill()
         self._network.wait()
-        for group in sorted(_groups() - self._groups, key=lambda path: -len(path.parts)):
-            try:
-                group.rmdir()
-            except OSError as error:
-                print(f"left behind: {group}: {error}", file=sys.stderr)
+        for group in self._groups_of_agents():
+            groups.remove(str(group))
         shutil.rmtree(self.folder)
+
+    def _groups_of_agents(self) -> list[Path]:
+        """The control groups that they have left behind, the inner ones first; other engines of
+        this machine are left alone."""
+        names = {StateDirectory(Path(path)).group_name for path in self.agents}
+        bases = [path for path in Path("/sys/fs/cgroup").rglob("fairshare-*") if path.name in names]
+        inner = [path for base in bases for path in base.iterdir() if path.is_dir()]
+        return [*inner, *bases]
 
 
 def run(*words: str) -> None:
@@ -210,17 +222,6 @@ def _first_child(process: int) -> int:
 
 def _lines(form: str) -> str:
     return "".join(form.format(user, number) + "\n" for user, number in USERS.items())
-
-
-def _groups() -> set[Path]:
-    """The control groups of engines."""
-    return {path for path in Path("/sys/fs/cgroup").rglob("fairshare-*") if path.is_dir()} | {
-        path
-        for above in Path("/sys/fs/cgroup").rglob("fairshare-*")
-        if above.is_dir()
-        for path in above.iterdir()
-        if path.is_dir()
-    }
 
 
 def _open_python() -> str:

@@ -128,6 +128,25 @@ def test_tasks_get_gpus_of_their_own_by_index(lab):
     assert sorted(indexes) == ["0\n"] * 3 + ["1\n"] * 3
 
 
+CALLS = """
+import os
+from fairshare.client.executor import Executor
+with Executor() as executor:
+    print(*set(executor.map(lambda _: os.getuid(), range(6))))
+"""
+
+
+def test_python_calls_and_commands_in_containers_have_the_account_of_their_user(lab):
+    done = lab.first.run("timeout", "60", PYTHON, "-c", CALLS, user="ann")
+    assert done.stdout == "4001\n", done.stderr
+    application = lab.submit("ann", "--nodelist", "gpu2", "--", "sleep", "300")
+    lab.wait(lambda: lab.nodes().get("gpu2"), "its container")
+    words = ("exec", application, "--", "sh", "-c", "id -un; hostname; pwd")
+    assert lab.first.fairshare(*words, user="ann").split() == ["ann", "gpu2", "/home/ann"]
+    lab.first.fairshare("kill", application, user="ann")
+    lab.wait(lambda: not lab.nodes()["gpu2"], "its end")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [("", "there is no account 'bob' on gpu3"), ("bob:x:4003:4002::/:/bin/sh", "4003 on gpu3")],
