@@ -19,6 +19,7 @@ from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTyp
 from fairshare.core.schedulers.entitlement import Entitlement, Obstacle, Preemption
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Cause, Reason
+from fairshare.documents.gpus import GPU
 from fairshare.wording import counted
 
 
@@ -284,6 +285,14 @@ _RESERVED_FOR_NOTHING: Final = CAUSES[Cause.RESERVED_FOR_OTHERS]._replace(
 )
 """For `RESERVED_FOR_OTHERS` where no other node has room."""
 
+_WITHOUT_GPUS: Final = CAUSES[Cause.TOO_LARGE]._replace(
+    sentence="It asks for {wanted}, and {node}, which comes nearest of all nodes{accepted}, has no"
+    " GPUs.",
+    remedy="It never starts as it is: ask for none, or let the server assign those of its machine"
+    " (gpus in [engine] of fairshare.toml; `fairshare doctor` says which it finds).",
+)
+"""For `TOO_LARGE` where the node lacks GPUs altogether."""
+
 _OF_GANGS: Final = frozenset({Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED})
 """Causes whose own sentences name the limits."""
 
@@ -389,6 +398,8 @@ class Words:
         said = (NEVER if reason.never else CAUSES)[reason.cause]
         if reason.cause is Cause.RESERVED_FOR_OTHERS and reason.node:
             said = _RESERVED_FOR_NOTHING
+        elif reason.cause is Cause.TOO_LARGE and self._lacks_gpus(reason):
+            said = _WITHOUT_GPUS
         elif reason.cause is Cause.GANG_TOO_LARGE and reason.also:
             said = _GANG_ABOVE_LIMITS
         elif reason.cause is Cause.GANG_PAUSED and reason.also:
@@ -399,6 +410,13 @@ class Words:
             said.condition.format_map(values),
             said.remedy.format_map(values),
         )
+
+    def _lacks_gpus(self, reason: Reason) -> bool:
+        if GPU not in self._types.names or not reason.wanted or not reason.available:
+            return False
+        place = self._types.names.index(GPU)
+        there = slice(place, place + 1)  # a vector may end before it
+        return any(reason.wanted[there]) and not any(reason.available[there])
 
     def values(self, reason: Reason) -> dict[str, object]:
         """What the texts of causes may name of a reason."""

@@ -1,5 +1,6 @@
 """Each cause has its words, with the numbers that it came with."""
 
+import msgspec
 import pytest
 
 from fairshare.core.model.resources import ResourceTypes
@@ -124,4 +125,9 @@ def test_a_timeout_that_is_not_over_says_how_long_it_takes():
 
 def test_a_node_without_what_is_asked_for_is_said_to_have_none():
     reason = Reason(cause=Cause.TOO_LARGE, **{**EVERYTHING, "wanted": (1024, 1, 1), "count": 1})
-    assert "comes nearest with 2,048 MB, 2 vcores, 0 yarn.io/gpu." in WORDS.explain(reason).sentence
+    words = WORDS.explain(reason)
+    assert "asks for 1,024 MB, 1 vcore, 1 yarn.io/gpu, and " in words.sentence
+    assert words.sentence.endswith(", has no GPUs.")
+    assert "gpus in [engine]" in words.remedy
+    reason = msgspec.structs.replace(reason, wanted=(1024, 1, 2), available=(2048, 2, 1))
+    assert "comes nearest with 2,048 MB, 2 vcores, 1 yarn.io/gpu." in WORDS.explain(reason).sentence
