@@ -39,7 +39,7 @@ from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, Steps, in_one_step
-from fairshare.core.schedulers.reasons import Bound, Limits, NotInQueue, Reason
+from fairshare.core.schedulers.reasons import Bound, Reason
 from fairshare.core.schedulers.views import (
     ApplicationView,
     QueueView,
@@ -158,7 +158,7 @@ class BaseScheduler(Scheduler):
 
     state_type: ClassVar[type[BaseState[Any]]]
 
-    limits_type: ClassVar[type[BaseLimits]] = BaseLimits
+    limits_type = BaseLimits
 
     def __init__(self, types: ResourceTypes) -> None:
         self._state: Any = self.state_type(types)
@@ -352,13 +352,6 @@ class BaseScheduler(Scheduler):
     def leaf_guarantees(self) -> dict[str, Resource]:
         """Nothing is guaranteed."""
         return {}
-
-    def limits_of(self, application: ApplicationId) -> Limits:
-        """The limits that keep an application waiting; raises KeyError."""
-        attempt = self._state.attempts.get(application)
-        if attempt is None:
-            return NotInQueue(self._state.applications[application])
-        return self.limits_type(self._state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -17,7 +17,7 @@ from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.state import ClusterState
 from fairshare.core.model.work import ResourceRequest
-from fairshare.core.schedulers.reasons import Limits
+from fairshare.core.schedulers.reasons import Limits, NotInQueue
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 Made = TypeVar("Made")
@@ -95,6 +95,9 @@ class Scheduler(Protocol):
 
     name: ClassVar[str]
     """`fair`, `fifo`, ..."""
+
+    limits_type: ClassVar[type[Limits]]
+    """The limits on an attempt that only this scheduler knows, of its state."""
 
     @property
     def state(self) -> State:
@@ -193,6 +196,11 @@ class Scheduler(Protocol):
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting and that only this scheduler knows; raises
         KeyError. `schedulers.reasons.reasons` combines them with the nodes."""
+        state = self.state
+        attempt = state.attempts.get(application)
+        if attempt is None:
+            return NotInQueue(state.applications[application])
+        return self.limits_type(state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -198,6 +198,9 @@ class Bound(NamedTuple):
 class Limits(Protocol):
     """The limits that only a scheduler knows; an empty answer means no obstacle."""
 
+    def __init__(self, state: Any, attempt: Any) -> None:
+        """Those on an attempt of the scheduler's state."""
+
     def of_application(self) -> Sequence[Reason]:
         """Limits that keep the application from running, or its master from starting."""
 

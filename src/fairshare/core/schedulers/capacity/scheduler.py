@@ -55,7 +55,6 @@ from fairshare.core.schedulers.protocol import (
     listed,
     move_deferred,
 )
-from fairshare.core.schedulers.reasons import Limits, NotInQueue
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 
@@ -63,6 +62,7 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
     """YARN's Capacity Scheduler (Hadoop: CapacityScheduler)."""
 
     name = "capacity"
+    limits_type = CapacityLimits
     tidies_in_rounds = True
 
     def __init__(self, types: ResourceTypes) -> None:
@@ -445,13 +445,6 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
     def leaf_guarantees(self) -> dict[str, Resource]:
         """The capacity of each leaf queue, which is its fair share too."""
         return self.leaf_shares()
-
-    def limits_of(self, application: ApplicationId) -> Limits:
-        """The limits that keep an application waiting; raises KeyError."""
-        attempt = self._state.attempts.get(application)
-        if attempt is None:
-            return NotInQueue(self._state.applications[application])
-        return CapacityLimits(self._state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

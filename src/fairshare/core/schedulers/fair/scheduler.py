@@ -58,7 +58,6 @@ from fairshare.core.schedulers.protocol import (
     listed,
     move_deferred,
 )
-from fairshare.core.schedulers.reasons import Limits, NotInQueue
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 
@@ -66,6 +65,7 @@ class FairScheduler(Scheduler):
     """YARN's Fair Scheduler (Hadoop: FairScheduler)."""
 
     name = "fair"
+    limits_type = FairLimits
 
     def __init__(self, types: ResourceTypes) -> None:
         self._state = FairState(types)
@@ -441,13 +441,6 @@ class FairScheduler(Scheduler):
     def leaf_guarantees(self) -> dict[str, Resource]:
         """The minimum share of each leaf queue."""
         return {one.name: one.min_share for one in self._state.queues.values() if one.leaf}
-
-    def limits_of(self, application: ApplicationId) -> Limits:
-        """The limits that keep an application waiting; raises KeyError."""
-        attempt = self._state.attempts.get(application)
-        if attempt is None:
-            return NotInQueue(self._state.applications[application])
-        return FairLimits(self._state, attempt)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

@@ -46,7 +46,6 @@ from fairshare.core.schedulers.protocol import (
     in_one_step,
     move_deferred,
 )
-from fairshare.core.schedulers.reasons import Limits, NotInQueue
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 
@@ -54,6 +53,7 @@ class PoolsScheduler(Scheduler):
     """The Fair Scheduler of MapReduce."""
 
     name = "pools"
+    limits_type = PoolsLimits
 
     def __init__(self, types: ResourceTypes) -> None:
         self._state = PoolsState(types)
@@ -293,13 +293,6 @@ class PoolsScheduler(Scheduler):
     def leaf_guarantees(self) -> dict[str, Resource]:
         """The minimum share of each pool."""
         return {view.name: view.min_share for view in self.queue_views() if view.leaf}
-
-    def limits_of(self, application: ApplicationId) -> Limits:
-        """The limits that keep a job waiting; raises KeyError."""
-        job = self._state.attempts.get(application)
-        if job is None:
-            return NotInQueue(self._state.applications[application])
-        return PoolsLimits(self._state, job)
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One job; raises KeyError."""
