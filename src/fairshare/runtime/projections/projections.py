@@ -64,7 +64,6 @@ add(
     "_applications",
     "_live",
     "_new_queues",
-    derived=("reports",),  # begins at 0 with each server
 )
 add("attempts-of-application", ApplicationAttempts)
 add("application-versions", ApplicationVersions, "_last", "_of_all", "_reserved")
