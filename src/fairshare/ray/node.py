@@ -120,7 +120,8 @@ def join(head: str, address: str | None, **options: Any) -> None:
         host = head.partition(":")[0]
         raise Failure(
             f"there is no {joined.TOKEN_FILE}, the cluster's token: as root,"
-            f" scp {host}:{joined.TOKEN_FILE} {joined.TOKEN_FILE}"
+            f" mkdir -p {joined.TOKEN_FILE.parent} && scp {host}:{joined.TOKEN_FILE}"
+            f" {joined.TOKEN_FILE}"
         )
     host, port = _split(head)
     try:
@@ -355,6 +356,8 @@ UNIT_TEXT: Final = """[Unit]
 Description=This machine in a cluster of fairshare
 Wants=network-online.target
 After=network-online.target
+# The head may be down for longer than systemd would try.
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart={line}
