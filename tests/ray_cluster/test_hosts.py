@@ -175,5 +175,5 @@ def test_a_directory_that_a_host_does_not_share_is_named(lab):
 
 
 def test_a_day_of_three_hosts_loses_nothing_and_runs_nothing_twice(lab):
-    counts = check(lab, day(lab, rounds=1, tasks=3, seconds=2), tasks=3)
+    counts = check(lab, day(lab, rounds=1, tasks=3, seconds=4), tasks=3)
     assert counts["tasks"] == 3 * counts["applications"]
