@@ -66,9 +66,13 @@ def limits_in_force(state: State) -> Iterator[LimitOrder]:
     """The time limits of all tasks that run: an earlier server may have recorded a new one and not
     given its order."""
     for attempt in state.attempts.values():
-        for progress in attempt.application.tasks.groups:
-            limit_ms = progress.spec.time_limit_ms
-            yield from (LimitOrder(one, limit_ms) for one in progress.running.values())
+        yield from _limits_of(attempt.application)
+
+
+def _limits_of(application: Application) -> Iterator[LimitOrder]:
+    for progress in application.tasks.groups:
+        limit_ms = progress.spec.time_limit_ms
+        yield from (LimitOrder(container, limit_ms) for container in progress.running.values())
 
 
 class OrderBook:
@@ -103,16 +107,9 @@ class OrderBook:
                 if type(given) is not ContainerExited or given.container != event.container:
                     orders.append(StopOrder(event.container))
             elif type(event) is ApplicationUpdated and event.changes.time_limit_ms is not None:
-                orders += self._limits(event)
+                application = self._state.applications.get(event.application)
+                orders += _limits_of(application) if application is not None else ()
         return orders
-
-    def _limits(self, event: ApplicationUpdated) -> Iterator[LimitOrder]:
-        """The new time limits of what runs."""
-        application = self._state.applications.get(event.application)
-        limit_ms, group = event.changes.time_limit_ms or None, event.changes.group
-        for progress in application.tasks.groups if application is not None else ():
-            if group in ("", progress.spec.name):
-                yield from (LimitOrder(one, limit_ms) for one in progress.running.values())
 
     def _pretend(self, event: ContainerLaunched) -> TaskLaunch | None:
         container, number = event.container, event.group

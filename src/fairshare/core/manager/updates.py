@@ -85,12 +85,13 @@ def _changed_groups(
             f"there is no resource type {', '.join(sorted(unknown))}; there are {known}",
         )
     changed = board.changed(changes, lives.state.types)
-    if not changed:
+    nothing_waits = changes.sizes and not any(board.groups[place].waits for place in changed)
+    if nothing_waits or not changed:
         what = f"group {changes.group} of application {number}" if changes.group else number
         raise Refusal(
-            "nothing-waits" if changes.sizes else "tasks-over",
+            "nothing-waits" if nothing_waits else "tasks-over",
             f"all tasks of {what} run or have ended: containers keep the size that they have"
-            if changes.sizes
+            if nothing_waits
             else f"all tasks of {what} have ended",
         )
     return changed

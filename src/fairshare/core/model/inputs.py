@@ -441,7 +441,12 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def of_groups(self) -> bool:
         """Whether groups of tasks change."""
-        return bool(self.sizes) or self.time_limit_ms is not None or self.at_once is not None
+        return bool(self.sizes) or self.limits
+
+    @property
+    def limits(self) -> bool:
+        """Whether limits of groups of tasks change."""
+        return self.time_limit_ms is not None or self.at_once is not None
 
     @property
     def says_more(self) -> bool:

@@ -132,21 +132,26 @@ class GroupProgress:
 
     def changed(self, changes: Changes, types: ResourceTypes) -> TaskGroup | None:
         """The group with these changes; None if they concern none of its tasks: one that is over,
-        or, for another size, one of which nothing waits."""
+        or, for another size alone, one of which nothing waits."""
         spec = self.spec
-        waits = bool(self.waiting or self.paused)
-        if changes.group not in ("", spec.name) or not (waits or self.running):
+        if changes.group not in ("", spec.name) or not (self.waits or self.running):
             return None
-        if changes.sizes and not waits:
+        sizes = changes.sizes if self.waits else {}
+        if not sizes and not changes.limits:
             return None
         resource = zip(types.names, spec.resource, strict=False)
         time_limit_ms, at_once = changes.time_limit_ms, changes.at_once
         return msgspec.structs.replace(
             spec,
-            resource=tuple(changes.sizes.get(name, amount) for name, amount in resource),
+            resource=tuple(sizes.get(name, amount) for name, amount in resource),
             time_limit_ms=spec.time_limit_ms if time_limit_ms is None else time_limit_ms or None,
             at_once=spec.at_once if at_once is None else at_once or None,
         )
+
+    @property
+    def waits(self) -> bool:
+        """Whether a task has no container, now or until its pause is over."""
+        return bool(self.waiting or self.paused)
 
     @property
     def restarts_together(self) -> bool:

@@ -26,7 +26,8 @@ from fairshare.core.model.inputs import (
     UpdateApplication,
 )
 from fairshare.core.model.work import Command, TaskGroup
-from fairshare.runtime.orders import LimitOrder, OrderBook, limits_in_force
+from fairshare.core.record import Record
+from fairshare.runtime.orders import LimitOrder, Order, OrderBook, limits_in_force
 from fairshare.runtime.snapshot import freeze, thaw
 
 COMMAND = Command(("true",))
@@ -48,6 +49,10 @@ class Cluster(Managed):
 
     def update(self, number: int = 1, user: str = "", **changes: object) -> tuple[Event, ...]:
         return self.feed(UpdateApplication(number, Changes(**changes), user))
+
+    def orders(self, *events: Event) -> list[Order]:
+        record = Record(1, self.now_ms, UpdateApplication(1, Changes()), events)
+        return OrderBook(self.state).orders(record)
 
     def refusal(self, number: int = 1, **changes: object) -> tuple[str, str]:
         (event,) = self.update(number, **changes)
@@ -103,7 +108,7 @@ def test_a_time_limit_reaches_what_runs_what_waits_and_a_server_that_starts_agai
     events = cluster.update(time_limit_ms=60_000, group="t")
     (updated,) = events
     assert isinstance(updated, ApplicationUpdated)
-    orders = list(OrderBook(cluster.state)._limits(updated))
+    orders = cluster.orders(updated)
     assert orders == [LimitOrder(container, 60_000) for container in running]
     assert list(limits_in_force(cluster.state)) == orders
     cluster.feed(ContainerExited(running[0], 0))
@@ -111,6 +116,21 @@ def test_a_time_limit_reaches_what_runs_what_waits_and_a_server_that_starts_agai
     assert launched.time_limit_ms == 60_000
     cluster.update(time_limit_ms=0)
     assert {order.time_limit_ms for order in limits_in_force(cluster.state)} == {None}
+
+
+def test_a_size_and_a_limit_together_reach_a_group_that_runs_and_one_that_waits(kind):
+    cluster = Cluster(kind, group(2, "runs"), group(4, "waits"))
+    cluster.run()
+    events = cluster.update(sizes={"memory-mb": 2048}, time_limit_ms=60_000)
+    runs, waits = (progress.spec for progress in cluster.application.tasks.groups)
+    assert (runs.resource, runs.time_limit_ms) == ((1024, 1), 60_000)
+    assert (waits.resource, waits.time_limit_ms) == ((2048, 1), 60_000)
+    orders = cluster.orders(*events)
+    assert [order.time_limit_ms for order in orders] == [60_000] * 4
+    assert orders == list(limits_in_force(cluster.state))
+    code, _ = cluster.refusal(group="runs", sizes={"memory-mb": 512}, time_limit_ms=5)
+    assert code == "nothing-waits"
+    assert cluster.application.tasks.groups[0].spec.time_limit_ms == 60_000
 
 
 def test_name_and_tags_are_replaced_and_a_snapshot_keeps_all_of_it(kind):
