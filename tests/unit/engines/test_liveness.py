@@ -1,5 +1,6 @@
 """What the engine's books say of containers that are late, gone, or watched by nothing."""
 
+import json
 import os
 import selectors
 from collections.abc import Iterator
@@ -65,6 +66,15 @@ def test_a_forgotten_container_frees_its_room(watch, watched):
     watch.liveness.forget(watched)
     assert not watch.rooms.has_to_wait("local", SIZE)
     assert watch.freed == 1
+
+
+def test_a_time_limit_that_a_full_disk_did_not_take_is_written_when_there_is_room(watch, watched):
+    with pytest.raises(OSError):
+        watch.liveness.limit(watched, 60_000)  # there is no directory yet
+    watched.directory.path.mkdir()
+    watch.liveness.limit(watched, 60_000)
+    launch = watched.directory.launch.read_bytes()
+    assert json.loads(launch)["time_limit_ms"] == 60_000
 
 
 def test_one_without_a_pidfd_is_looked_after_again(watched, monkeypatch):

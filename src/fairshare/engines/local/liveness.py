@@ -109,8 +109,9 @@ class Liveness:
         One of an earlier release ignores the signal: its container keeps the limit that it has."""
         if watched.launch.time_limit_ms == time_limit_ms:
             return
-        watched.launch = watched.launch._replace(time_limit_ms=time_limit_ms)
-        write_atomically(watched.directory.launch, watched.launch.encode())
+        launch = watched.launch._replace(time_limit_ms=time_limit_ms)
+        write_atomically(watched.directory.launch, launch.encode())  # tried again on a full disk
+        watched.launch = launch
         if watched.pidfd is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(watched.pidfd, LIMIT_CHANGED)
