@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 from tests.served import PATIENCE_S, Served, until
 
+from fairshare.engines.local.gpus.found import find_gpus
+
 
 @pytest.fixture
 def server(tmp_path: Path):
+    if len(find_gpus()) == 1:
+        pytest.skip("this machine has one GPU, and a second one cannot be declared beside it")
     files = {
         "fair-scheduler.xml": "<allocations/>",
         "fairshare.toml": '[engine]\nmemory_mb = 4096\nvcores = 8\ngpus = ["0", "1"]\n',

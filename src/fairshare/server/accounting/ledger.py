@@ -91,13 +91,15 @@ UPDATE applications SET (
         coalesce(sum({measured()} * memory_mb * (ended_ms - started_ms)), 0),
         coalesce(sum({measured()} * peak_memory_mb * (ended_ms - started_ms)), 0),
         substr(coalesce(group_concat(DISTINCT node), ''), 1, 1000)
-    FROM containers WHERE epoch_ms = ?1 AND container BETWEEN ?2 << 40 AND (?2 + 1 << 40) - 1
+    FROM containers
+    WHERE epoch_ms = :epoch AND container BETWEEN :number << 40 AND (:number + 1 << 40) - 1
 ), exit_code = CASE state WHEN 'FINISHED' THEN 0 WHEN 'FAILED' THEN (
     SELECT exit_code FROM containers
-    WHERE epoch_ms = ?1 AND container BETWEEN ?2 << 40 AND (?2 + 1 << 40) - 1 AND {failed()}
+    WHERE epoch_ms = :epoch AND container BETWEEN :number << 40 AND (:number + 1 << 40) - 1
+        AND {failed()}
     ORDER BY ended_ms DESC, container DESC LIMIT 1
 ) END
-WHERE epoch_ms = ?1 AND application = ?2 AND ended_ms IS NOT NULL
+WHERE epoch_ms = :epoch AND application = :number AND ended_ms IS NOT NULL
 """  # noqa: S608 - of constants
 
 
@@ -162,8 +164,10 @@ class Ledger(SideFile):
             "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)",
             ((row.epoch_ms, row.application, tag) for row, tags in applications for tag in tags),
         )
-        over = [(row.epoch_ms, row.application) for row, _ in applications if row.ended_ms]
-        connection.executemany(_SUMS, over)
+        over = [row for row, _ in applications if row.ended_ms]
+        connection.executemany(
+            _SUMS, [{"epoch": row.epoch_ms, "number": row.application} for row in over]
+        )
 
     def trim(self, oldest_ms: int, size: int) -> None:
         """Delete what ended before an instant, and some of the oldest rows if more than `size`
