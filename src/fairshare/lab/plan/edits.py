@@ -6,7 +6,9 @@ original, so that a history and its change differ in nothing else.
 
 import random
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, cycle, islice
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -23,6 +25,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
     UndrainNode,
 )
+from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.lab.simulate.world import Entry, World
 from fairshare.wording import counted
@@ -54,12 +57,14 @@ def with_nodes(world: World, text: str) -> Edited:
     """
     there = nodes_of(world)
     if times := _TIMES.fullmatch(text):
-        count = round(len(there) * float(times[1]))
-        if count < 1:
+        wanted = round(min(len(there) * float(times[1]), len(there) + MOST_NODES + 1))
+        if wanted < 1:
             raise ValueError(f"{text!r} leaves no node of {len(there)}")
-        if count < len(there):
-            return _without(world, list(there)[count:])
-        return _with_more(world, [_copy_of(there, at) for at in range(count - len(there))])
+        if wanted < len(there):
+            return _without(world, list(there)[wanted:])
+        copied = islice(cycle(there.items()), wanted - len(there))
+        models = [(f"{name}-x", node) for name, node in copied]
+        return _with_more(world, _numbered_nodes(there, models))
     if more := _MORE.fullmatch(text):
         name, size = more[1], more[2]
         if name in there:
@@ -71,10 +76,8 @@ def with_nodes(world: World, text: str) -> Edited:
             node = replace(node, total=_total(size, world.types))
         if not name.isdecimal():
             return _with_more(world, [replace(node, node=name, host="")])
-        count = int(name)
-        return _with_more(
-            world, [replace(node, node=f"more-{number}", host="") for number in range(1, count + 1)]
-        )
+        models = [("more-", node)] * min(int(name), MOST_NODES + 1)
+        return _with_more(world, _numbered_nodes(there, models))
     if fewer := _FEWER.fullmatch(text):
         name = fewer[1]
         if not name.isdecimal():
@@ -102,15 +105,22 @@ def nodes_of(world: World) -> dict[str, NodeJoined]:
     return nodes
 
 
-def _copy_of(nodes: dict[str, NodeJoined], at: int) -> NodeJoined:
-    names = list(nodes)
-    node = nodes[names[at % len(names)]]
-    return replace(node, node=f"{node.node}-x{at // len(names) + 1}", host="")
+def _numbered_nodes(
+    there: Mapping[str, NodeJoined], models: Sequence[tuple[str, NodeJoined]]
+) -> list[NodeJoined]:
+    """Nodes like these, each with the beginning of its name, and the next number behind it that no
+    node has."""
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    nodes = []
+    for stem, node in models:
+        name = next(name for at in numbers[stem] if (name := f"{stem}{at}") not in there)
+        nodes.append(replace(node, node=name, host=""))
+    return nodes
 
 
 def _with_more(world: World, nodes: Sequence[NodeJoined]) -> Edited:
     if len(nodes) > MOST_NODES:
-        raise ValueError(f"{counted(len(nodes), 'more node')}: the most is {MOST_NODES:,}")
+        raise ValueError(f"too many nodes: at most {MOST_NODES:,} are added at once")
     joined = [_at_the_beginning(world, node) for node in nodes]
     words = f"{counted(len(nodes), 'more node')}, {_listed([node.node for node in nodes])}"
     entries = _in_order([*world.entries, *joined])
@@ -152,6 +162,8 @@ def _total(text: str, types: ResourceTypes) -> Resource:
         if name not in amounts:
             raise ValueError(f"{part!r}: the history has the types {', '.join(types.names)}")
         amounts[name] = int(amount)
+    if not (amounts[MEMORY] and amounts[VCORES]):
+        raise ValueError(f"{text!r}: a node needs memory and vcores, as in 64g,16c")
     return tuple(amounts.values())
 
 
@@ -169,16 +181,16 @@ def with_load(world: World, factor: float, queue: str | None = None, seed: int =
         raise ValueError(f"{factor:g} times the load: a factor above 0, and at most 100, is needed")
     world, numbers = _numbered(world)
     submissions = [entry for entry in world.entries if type(entry.input) is SubmitApplication]
-    chosen = [entry for entry in submissions if _is_below(_queue_of(entry), queue)]
+    chosen = [one for one in submissions if _is_below(world.queues.get(_number_of(one), ""), queue)]
     if queue is not None and not chosen:
         raise ValueError(f"no application of the history was submitted to {queue!r}")
     draw = random.Random(seed)  # noqa: S311  (which work is drawn is not secret)
     if factor < 1:
-        count = len(chosen) - round(factor * len(chosen))
-        gone = {_number_of(entry) for entry in draw.sample(chosen, count)}
+        fewer = len(chosen) - round(factor * len(chosen))
+        gone = {_number_of(entry) for entry in draw.sample(chosen, fewer)}
         kept = [one for one in world.entries if not _is_of(one, gone)]
-        fewer = f"without {counted(len(gone), 'application')}{_of_queue(queue)}"
-        return Edited(replace(world, entries=tuple(kept)), f"{fewer}, drawn by seed {seed}")
+        words = f"without {counted(len(gone), 'application')}{_of_queue(queue)}"
+        return Edited(replace(world, entries=tuple(kept)), f"{words}, drawn by seed {seed}")
     plain = [entry for entry in chosen if _has_tasks_alone(entry)]
     whole, rest = divmod(round((factor - 1) * len(plain)), max(len(plain), 1))
     copied = [*plain * whole, *draw.sample(plain, rest)]
@@ -190,10 +202,12 @@ def with_load(world: World, factor: float, queue: str | None = None, seed: int =
     for number, group in world.typical_ms:
         groups.setdefault(number, []).append(group)
     entries, all_lives, typical_ms = list(world.entries), dict(world.lives), dict(world.typical_ms)
+    queues = dict(world.queues)
     for new, entry in enumerate(copied, numbers):
         old = _number_of(entry)
         at_ms = entry.at_ms + draw.randint(0, apart_ms)
         entries.append(Entry(at_ms, entry.number, 0, replace(entry.input, number=new)))
+        queues[new] = queues.get(old, "")
         for group, task in lives.get(old, ()):
             all_lives[new, group, task] = world.lives[old, group, task]
         for group in groups.get(old, ()):
@@ -208,6 +222,7 @@ def with_load(world: World, factor: float, queue: str | None = None, seed: int =
             entries=_in_order([*entries, reserved]),
             lives=all_lives,
             typical_ms=typical_ms,
+            queues=queues,
         ),
         words,
     )
@@ -242,16 +257,8 @@ def _has_tasks_alone(entry: Entry) -> bool:
     return entry.input.driver is None and bool(entry.input.tasks)  # type: ignore[union-attr]
 
 
-def _queue_of(entry: Entry) -> str:
-    queue: str = entry.input.queue  # type: ignore[union-attr]
-    return queue
-
-
 def _is_below(name: str, queue: str | None) -> bool:
-    if queue is None:
-        return True
-    name, queue = name.removeprefix("root."), queue.removeprefix("root.")
-    return name == queue or name.startswith(f"{queue}.")
+    return queue is None or f"{full_name(name)}.".startswith(f"{full_name(queue)}.")
 
 
 def _is_of(entry: Entry, numbers: set[ApplicationId]) -> bool:

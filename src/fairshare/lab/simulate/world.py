@@ -144,6 +144,8 @@ class World(msgspec.Struct, frozen=True):
     origin: Origin | None = None
     begun: dict[ContainerId, Life] = {}
     facts: tuple[Fact, ...] = ()
+    queues: dict[ApplicationId, str] = {}
+    """The queue into which each application was taken, or for which it was refused."""
 
 
 Schedule = Callable[[int, Input], int]

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from fairshare.core.model.inputs import SubmitApplication
-from fairshare.lab.plan.edits import with_load, with_nodes
+from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes
 from fairshare.lab.plan.planning import Proposal, plan
 from fairshare.lab.verbs.histories import read_world
 
@@ -50,6 +51,13 @@ def test_without_one_of_two_nodes_work_takes_twice_the_time(history):
         assert fewer.entries == read_world(history).entries
 
 
+@pytest.mark.parametrize("change", ["2x", "+2"])
+def test_a_change_of_nodes_that_is_made_twice_adds_nodes_twice(history, change):
+    once = with_nodes(read_world(history), change).world
+    twice = with_nodes(once, change).world
+    assert len(nodes_of(twice)) == twice.nodes == {"2x": 4, "+2": 5}[change]
+
+
 def test_twice_the_load_takes_twice_the_time(tmp_path, history):
     reported = run_plan(tmp_path, history, 3.0, "--load", "2", "--json")
     found = json.loads(reported.stdout)
@@ -74,6 +82,22 @@ def test_the_load_of_one_queue_changes_that_of_no_other(tmp_path, history):
     assert counts == {"root.a": 3, "root.b": 1}
 
 
+def test_the_queue_of_a_load_is_the_one_that_placement_rules_chose(history):
+    world = read_world(history)
+    unnamed = [
+        replace(one, input=replace(one.input, queue="default"))
+        if type(one.input) is SubmitApplication
+        else one
+        for one in world.entries
+    ]
+    placed = replace(world, entries=tuple(unnamed))
+    edited = with_load(placed, 3, "root.a")
+    assert edited.words == "2 more applications of root.a, drawn by seed 1"
+    assert with_load(edited.world, 2, "a").words == "3 more applications of a, drawn by seed 1"
+    with pytest.raises(ValueError, match="no application of the history was submitted to"):
+        with_load(placed, 3, "default")
+
+
 def test_less_load_leaves_applications_out(history):
     world = read_world(history)
     found = plan(world, Proposal("fair", settings_of(3.0)), edited=with_load(world, 0.5).world)
@@ -96,7 +120,10 @@ def test_a_change_of_the_world_needs_no_configuration(history):
         ("+n1", "'+n1': there is a node 'n1' already"),
         ("+n2:4", "'4' is not an amount: write 64g, 16c or yarn.io/gpu=4"),
         ("+n2:yarn.io/gpu=4", "'yarn.io/gpu=4': the history has the types memory-mb, vcores"),
-        ("+1000000", "1,000,000 more nodes: the most is 100,000"),
+        ("+n2:64g", "'64g': a node needs memory and vcores, as in 64g,16c"),
+        ("+n2:64g,0c", "'64g,0c': a node needs memory and vcores, as in 64g,16c"),
+        ("+1000000", "too many nodes: at most 100,000 are added at once"),
+        (f"{'9' * 400}x", "too many nodes: at most 100,000 are added at once"),
     ],
 )
 def test_a_wrong_change_of_nodes_is_refused_with_what_to_write(tmp_path, history, change, words):

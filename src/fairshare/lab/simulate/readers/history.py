@@ -165,6 +165,7 @@ class _Reader:
         self._ends: dict[ContainerId, tuple[int, int]] = {}
         self._starts: dict[ContainerId, tuple[int, int]] = {}
         self._users: dict[ApplicationId, str] = {}
+        self._queues: dict[ApplicationId, str] = {}
         self._counts: dict[ApplicationId, int] = {}  # of groups
         self._masters: set[ApplicationId] = set()
         self._facts: dict[Fact, int] = {}
@@ -324,6 +325,7 @@ class _Reader:
         match event:
             case ApplicationSubmitted() | ApplicationRejected():
                 self._users[event.application] = event.submission.user
+                self._queues[event.application] = event.queue or event.submission.queue
                 self._counts[event.application] = len(event.submission.tasks)
             case TasksAdded():
                 self._counts[event.application] += len(event.tasks)
@@ -402,6 +404,7 @@ class _Reader:
             origin=self._origin,
             begun=begun,
             facts=self._known,
+            queues=self._queues,
         )
 
 
