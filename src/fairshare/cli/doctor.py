@@ -20,6 +20,8 @@ import msgspec
 from fairshare import __version__
 from fairshare.cli.options import default_directory, print_json
 from fairshare.client import Client, Cluster
+from fairshare.client.discovery import STATE_VARIABLE, URL_VARIABLE, find_url
+from fairshare.client.errors import ServerUnreachable
 from fairshare.documents.gpus import GPU
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
@@ -89,9 +91,12 @@ def _count(findings: list[Finding], state: str) -> int:
 
 def examine(conf: Path, open_client: type[Client], url: str | None) -> Iterator[Finding]:
     """All findings, in the order in which a server needs what they are about."""
-    settings, found = _configuration(conf)
-    yield from found
+    settings, findings = _configuration(conf)
+    yield from findings
     cluster: Cluster | None = None
+    if url is None and URL_VARIABLE not in os.environ and settings is not None:
+        with contextlib.suppress(ServerUnreachable):  # its own, before the one that clients find
+            url = find_url({STATE_VARIABLE: str(settings.state_directory.expanduser())})
     try:
         with open_client(url) as client:
             cluster = client.cluster()
@@ -114,7 +119,7 @@ def _configuration(conf: Path) -> tuple[LiveSettings | None, list[Finding]]:
     if not conf.is_dir():
         init = f"`fairshare init` writes one, or name it with --conf (now {conf})"
         return None, [Finding("configuration", "warning", "there is none here", init)]
-    found = []
+    findings = []
     try:
         problems = lint(conf)
         errors = [one for one in problems if one.severity == "error"]
@@ -129,13 +134,13 @@ def _configuration(conf: Path) -> tuple[LiveSettings | None, list[Finding]]:
         return None, [Finding("configuration", "error", words, f"fairshare lint {conf}")]
     if problems:
         words = f"{conf} has {counted(len(problems), 'likely mistake')}"
-        found.append(Finding("configuration", "warning", words, f"fairshare lint {conf}"))
+        findings.append(Finding("configuration", "warning", words, f"fairshare lint {conf}"))
     else:
-        found.append(Finding("configuration", "ok", f"{conf}: {settings.scheduler}"))
+        findings.append(Finding("configuration", "ok", f"{conf}: {settings.scheduler}"))
     for warning in settings.warnings:
         if warning.rule in ("root-for-all", "more-memory-than-the-machine"):
-            found.append(Finding("configuration", "warning", warning.message))
-    return settings, found
+            findings.append(Finding("configuration", "warning", warning.message))
+    return settings, findings
 
 
 def _server(client: Client, cluster: Cluster) -> Iterator[Finding]:

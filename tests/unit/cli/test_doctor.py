@@ -55,6 +55,17 @@ def test_a_server_that_is_well_and_its_nodes_are_named(run, cluster, conf):
     assert result.stdout.splitlines()[-1].startswith(("0 errors", "1 error"))
 
 
+def test_the_server_of_the_configuration_is_examined_before_the_one_that_clients_find(
+    run, cluster, conf, tmp_path
+):
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "url").write_text("http://127.0.0.1:5099\n")
+    folder = str(conf())
+    assert "http://127.0.0.1:5099, " in run("doctor", "--conf", folder).stdout
+    named = run("doctor", "--conf", folder, "--url", "http://127.0.0.1:5098").stdout
+    assert "http://127.0.0.1:5098, " in named
+
+
 def test_a_node_without_control_groups_gets_advice(examined, cluster, conf):
     node = cluster.answers["/nodes"]["nodes"][0]
     node["attributes"] = {"memory-limit": "watch", "process-limit": "off", "limits-note": "no"}
