@@ -4,7 +4,6 @@ Slurm reads them from the first lines of a script, up to its first command. What
 is named, and not silently left out; options of the command line replace what a line says.
 """
 
-import contextlib
 import os
 import re
 import shlex
@@ -64,16 +63,23 @@ def _gpus(text: str, options: Options) -> None:
     elif len(names) > 1 and not names[-1].isdigit():
         raise _LeftOut("of generic resources only gpu is known: give --resource NAME=N")
     count = names[-1] if names[-1].isdigit() else "1"
-    _same("gpus")(count, options)
+    if count.strip("0"):
+        _same("gpus")(count, options)
     if names[0] != count:
         raise _LeftOut(f"any {count} of the GPUs are taken: their kind cannot be chosen")
 
 
+def _memory(text: str, options: Options) -> None:
+    if not text.strip("0"):
+        raise _LeftOut("0 is all memory of a node: give --exclusive, or an amount")
+    _same("memory")(text, options)
+
+
 def _gres(text: str, options: Options) -> None:
-    for one in text.split(","):
-        if not one.startswith("gpu"):
+    for part in text.split(","):
+        if not part.startswith("gpu"):
             raise _LeftOut("of generic resources only gpu is known: give --resource NAME=N")
-        _gpus(one, options)
+        _gpus(part, options)
 
 
 def _dependency(text: str, options: Options) -> None:
@@ -89,10 +95,10 @@ def _dependency(text: str, options: Options) -> None:
 
 def _export(text: str, options: Options) -> None:
     names = text.split(",")
-    values = dict(one.split("=", 1) for one in names if "=" in one)
-    plain = [one for one in names if "=" not in one]
+    values = dict(name.split("=", 1) for name in names if "=" in name)
+    plain = [name for name in names if "=" not in name]
     if plain:
-        every = [one.lower() for one in plain if one.upper() in ("ALL", "NONE", "NIL")]
+        every = [name.lower() for name in plain if name.upper() in ("ALL", "NONE", "NIL")]
         options["export"] = every[0].replace("nil", "none") if every else ",".join(plain)
     if values:
         options["environment"] = tuple(values.items())
@@ -104,7 +110,7 @@ def _hosts(text: str, options: Options) -> None:
     _same("nodelist")(text, options)
 
 
-def _one(text: str, options: Options) -> None:
+def _nodes(text: str, options: Options) -> None:
     """A number of nodes."""
     if text not in ("1", "1-1"):
         raise _LeftOut(
@@ -156,11 +162,11 @@ _WITH_VALUE: Final[dict[tuple[str, ...], Callable[[str, Options], None]]] = {
     ("-p", "--partition"): _same("queue"),
     ("-J", "--job-name"): _same("name"),
     ("-c", "--cpus-per-task"): _same("vcores"),
-    ("--mem",): _same("memory"),
+    ("--mem",): _memory,
     ("--mem-per-cpu",): _kept("mem-per-cpu"),
     ("-n", "--ntasks"): _kept("ntasks"),
     ("--ntasks-per-node",): _kept("ntasks"),
-    ("-N", "--nodes"): _one,
+    ("-N", "--nodes"): _nodes,
     ("-t", "--time"): _time,
     ("-a", "--array"): _same("array"),
     ("-G", "--gpus"): _gpus,
@@ -258,15 +264,15 @@ def _read_line(script: Script, parser: click.Command, number: int, line: str) ->
     """Take what a line says; what is not known goes to what is left out."""
     try:
         words = shlex.split(line, comments=True)
-        found = parser.make_context(MARK, list(words)).params
+        values = parser.make_context(MARK, list(words)).params
     except (click.NoSuchOption, ValueError):
         script.left_out.append(line.strip())
         return
     except click.UsageError as error:
         raise click.UsageError(f"{script.path}:{number}: {error.message}") from error
     for names, read in (*_WITH_VALUE.items(), *_FLAGS.items()):
-        given = found[_key(names)]
-        for value in given if isinstance(given, tuple) else (("",) if given else ()):
+        said = values[_key(names)]
+        for value in said if isinstance(said, tuple) else (("",) if said else ()):
             shown = f"{names[-1]}={value}" if value else names[-1]
             try:
                 read(value, script.options)
@@ -292,8 +298,10 @@ def _combine(script: Script) -> None:
                 f" --count {tasks} to run it so many times)"
             )
     if (each := options.pop("mem-per-cpu", None)) is not None:
-        with contextlib.suppress(ValueError):
+        try:
             options["memory"] = parse_memory_mb(each) * options.get("vcores", 1)
+        except ValueError as error:
+            script.left_out.append(f"--mem-per-cpu={each} ({error})")
     user, kinds = options.pop("mail-user", ""), options.pop("mail-type", "")
     if user and kinds:
         events = [event for kind in kinds.split(",") for event in _MAIL.get(kind.upper(), ())]

@@ -215,8 +215,8 @@ NEEDED: Final = (
 
 def report_left_out(options: Mapping[str, Any]) -> None:
     """Tell a user at a terminal once which known variables of the shell do not come along."""
-    given = {*dict(options.get("environment", ())), *options.get("exported", ())}
-    names = [name for name in NEEDED if name in os.environ and name not in given]
+    passed_on = {*dict(options.get("environment", ())), *options.get("exported", ())}
+    names = [name for name in NEEDED if name in os.environ and name not in passed_on]
     if names and "export" not in options and sys.stderr.isatty():
         click.echo(
             f"not passed on: {', '.join(names)} (pass --env NAME, or list them under export in"
@@ -234,12 +234,12 @@ def report_directives(command_line: tuple[str, ...]) -> None:
             if not path.is_file():
                 continue
             with path.open("rb") as file:
-                found = re.findall(_DIRECTIVE, file.read(_MOST_READ))
-            if found:
-                what = f"{counted(len(found), 'line')} with {found[0].decode()}"
+                marks = re.findall(_DIRECTIVE, file.read(_MOST_READ))
+            if marks:
+                what = f"{counted(len(marks), 'line')} with {marks[0].decode()}"
                 line = f"{word} has {what}, which fairshare does not read" + (
                     f": `fairshare submit {word}` does"
-                    if found[0] == b"#SBATCH"
+                    if marks[0] == b"#SBATCH"
                     else ": give options instead, such as --memory 4g --vcores 2 --gpus 1"
                     " --time-limit 2h --array 1-10 (docs/how-to/from-slurm.md)"
                 )

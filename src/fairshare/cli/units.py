@@ -143,6 +143,13 @@ def parse_variable(text: str) -> tuple[str, str]:
     return name, value
 
 
+def parse_variable_name(text: str) -> str:
+    """The name of an environment variable; raises ValueError."""
+    if not text or not set("=,\0").isdisjoint(text):
+        raise ValueError(f"{text!r} is not the name of a variable: its value is the one set here")
+    return text
+
+
 def absolute_mount(text: str, folder: Path) -> str:
     """A mount whose source may be relative to a folder; raises ValueError."""
     source, colon, rest = text.partition(":")

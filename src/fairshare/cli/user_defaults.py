@@ -50,13 +50,13 @@ def user_defaults(environment: Mapping[str, str] = os.environ) -> dict[str, Any]
 
 def _read(content: bytes, path: Path) -> dict[str, Any]:
     # Imported here: only those who have such a file wait for the reader of documents.
-    from fairshare.cli.units import parse_name, parse_notify
+    from fairshare.cli.units import parse_name, parse_notify, parse_variable_name
     from fairshare.documents.bounds import NOTICE_EVENTS
     from fairshare.documents.problems import Problems
     from fairshare.documents.sizes import parse_memory_mb
     from fairshare.documents.structs import read
     from fairshare.documents.toml_tree import read_toml
-    from fairshare.documents.values import TEXT, Reader, one_of, one_or_several, parsed, whole
+    from fairshare.documents.values import Reader, one_of, one_or_several, parsed, whole
 
     form: Any = msgspec.defstruct(
         "UserDefaults",
@@ -64,7 +64,7 @@ def _read(content: bytes, path: Path) -> dict[str, Any]:
             ("queue", Annotated[Any, parsed(parse_name)], None),
             ("memory", Annotated[Any, parsed(parse_memory_mb)], None),
             ("vcores", Annotated[Any, whole(1, 2**31 - 1)], None),
-            ("export", Annotated[Any, one_or_several(TEXT, "")], None),
+            ("export", Annotated[Any, one_or_several(parsed(parse_variable_name), "")], None),
             ("notify", Annotated[Any, one_or_several(parsed(parse_notify), "")], None),
             ("notify_on", Annotated[Any, one_or_several(one_of(NOTICE_EVENTS), "")], None),
         ],
@@ -73,10 +73,10 @@ def _read(content: bytes, path: Path) -> dict[str, Any]:
     )
     problems = Problems()
     root = read_toml(content, str(path), problems)
-    found = read(root, form, Reader(problems, "defaults", untyped=True))
+    defaults = read(root, form, Reader(problems, "defaults", untyped=True))
     problems.raise_errors()
-    assert found is not None
-    said = {name: value for name, value in msgspec.structs.asdict(found).items() if value}
+    assert defaults is not None
+    said = {name: value for name, value in msgspec.structs.asdict(defaults).items() if value}
     names = said.pop("export", ())
     if names and names[0] in EVERY:
         said["export"] = names[0]

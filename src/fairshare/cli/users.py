@@ -139,7 +139,7 @@ def _places(document: bytes, path: Path) -> dict[str, _Place]:
     root, also if it does not write root."""
     parser = expat.ParserCreate()
     names: list[str | None] = []  # of the open elements that are queues, else None
-    found: dict[str, _Place] = {}
+    places: dict[str, _Place] = {}
     inside: dict[str, set[str]] = {"root": set()}
 
     def current() -> str:
@@ -163,10 +163,10 @@ def _places(document: bytes, path: Path) -> dict[str, _Place]:
 
     def end(tag: str) -> None:
         full = names.pop()
-        if full is None and not names and "root" not in found:
+        if full is None and not names and "root" not in places:
             full = "root"  # </allocations>
         if full is not None:
-            found[full] = _Place(parser.CurrentByteIndex, frozenset(inside[full]))
+            places[full] = _Place(parser.CurrentByteIndex, frozenset(inside[full]))
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
@@ -177,7 +177,7 @@ def _places(document: bytes, path: Path) -> dict[str, _Place]:
     # An empty element has one tag, into which nothing can be put.
     return {
         name: place._replace(inside=frozenset(inside[name]))
-        for name, place in found.items()
+        for name, place in places.items()
         if document[place.end : place.end + 2] == b"</"
     }
 
@@ -200,11 +200,11 @@ def _reload(context: click.Context) -> None:
     open_client = context.find_root().obj or Client
     try:
         with open_client(None) as client:
-            found = client.refresh_queues()
+            refreshed = client.refresh_queues()
     except FairshareError as error:
         words = str(error).partition("\n")[0]
         click.echo(f"no server has read it yet: {plain_lines(words)}", err=True)
         return
-    for problem in found.problems:
+    for problem in refreshed.problems:
         click.echo(plain_lines(str(problem)), err=True)
     click.echo("the server has read it")

@@ -136,3 +136,12 @@ class _Terminal:
 
     def __getattr__(self, name: str) -> object:
         return getattr(sys, name)
+
+
+@pytest.mark.parametrize("name", ["MODE=fast", "A,B", ""])
+def test_what_is_not_the_name_of_a_variable_is_refused(defaults, run, name):
+    defaults(f'export = ["HF_HOME", "{name}"]')
+    result = run("submit", "--", "true")
+    assert result.exit_code != 0
+    assert "config.toml:1:" in result.stderr
+    assert "export[1]" in result.stderr
