@@ -25,7 +25,7 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.listener import check_exposure
 from fairshare.settings.output import OutputExists, write_directory
-from fairshare.settings.shell import ROOTS_RAY_PORT, ROOTS_RAY_TOKEN
+from fairshare.settings.shell import ROOTS_RAY_TOKEN, Head, parse_head
 from fairshare.wording import cause, counted
 
 STEP_MB: Final = 128
@@ -265,6 +265,7 @@ NO_SOCKET: Final = "none"
 )
 @click.option(
     "--cluster",
+    type=checked(parse_head),
     metavar="HEAD[:PORT]",
     help="Containers run on the machines of the cluster of HEAD (`fairshare node`).",
 )
@@ -282,7 +283,7 @@ def command(
     state: Path | None,
     socket: str | None,
     systemd: bool,
-    cluster: str | None,
+    cluster: Head | None,
     force: bool,
 ) -> None:
     """Write a first configuration for this machine, with which `fairshare serve` works at once.
@@ -326,7 +327,7 @@ def command(
         state_directory=state.absolute() if state else ROOTS_STATE if root else None,
         socket=local,
         as_users=as_users,
-        cluster=_address(cluster) if cluster else "",
+        cluster=cluster.address if cluster else "",
     )
     if cluster and not as_users:
         raise click.UsageError("--cluster: containers of a cluster run under the users' accounts")
@@ -347,10 +348,6 @@ def command(
     if not cluster:
         click.echo(f"GPUs:              {named_gpus}")
     _print_next_steps(target, options)
-
-
-def _address(cluster: str) -> str:
-    return cluster if ":" in cluster else f"{cluster}:{ROOTS_RAY_PORT}"
 
 
 def _checked_gpus(wanted: GpuSetting | None) -> tuple[GpuSetting, str]:

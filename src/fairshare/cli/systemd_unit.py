@@ -70,7 +70,7 @@ WantedBy=default.target
 def unit_text(program: Path, conf: Path, *, of_root: bool) -> str:
     """The unit, as systemd reads it."""
     form = OF_ROOT if of_root else OF_A_USER
-    return form.format(program=_quoted(program), conf=_quoted(conf))
+    return form.format(program=quoted(str(program)), conf=quoted(str(conf)))
 
 
 def this_program() -> Path:
@@ -80,8 +80,12 @@ def this_program() -> Path:
     return Path(found).absolute() if found else beside
 
 
-def _quoted(path: Path) -> str:
-    """A word of ExecStart: systemd takes % and $ for its own."""
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+def quoted(text: str) -> str:
+    """A word of ExecStart: systemd takes % and $ for its own.
+
+    >>> quoted("model=A 100%")
+    '"model=A 100%%"'
+    """
+    text = text.replace("\\", "\\\\").replace('"', '\\"')
     text = text.replace("%", "%%").replace("$", "$$")
     return f'"{text}"' if set(text) & set(" \t\"'\\;") else text

@@ -23,7 +23,7 @@ from fairshare.engines.local import processes
 from fairshare.ray import joined
 from fairshare.ray.messages import token_variables
 from fairshare.ray.worker import RAY_START
-from fairshare.settings.shell import ROOTS_RAY_PORT
+from fairshare.settings.shell import ROOTS_RAY_PORT, Head
 
 FIXED_PORTS: Final = {
     "node-manager-port": 901,
@@ -57,7 +57,7 @@ class Offer(msgspec.Struct, frozen=True):
     @property
     def cluster(self) -> str:
         """The address of the cluster's head, also if it is this machine."""
-        return self.head or f"{self.address}:{ROOTS_RAY_PORT}"
+        return self.head or Head(self.address, ROOTS_RAY_PORT).address
 
     def line(self) -> list[str]:
         """The command line of Ray."""

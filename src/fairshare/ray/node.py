@@ -3,7 +3,6 @@
 import contextlib
 import os
 import secrets
-import shlex
 import signal
 import socket
 import subprocess
@@ -17,14 +16,15 @@ from typing import Any, Final
 
 import click
 
-from fairshare.cli.options import DURATION, MEMORY, Whole
+from fairshare.cli.options import DURATION, MEMORY, Whole, checked
+from fairshare.cli.systemd_unit import quoted
 from fairshare.cli.verbs import Failure
 from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.local import processes
 from fairshare.engines.local.machine import default_memory_mb, processors
 from fairshare.ray import joined
 from fairshare.ray.keeper import END_S, FIXED_PORTS, LOOK_S, Keeper, Offer, kept, ray_variables
-from fairshare.settings.shell import ROOTS_RAY_PORT
+from fairshare.settings.shell import ROOTS_RAY_PORT, Head, parse_head
 from fairshare.wording import cause
 
 UNIT: Final = Path("/etc/systemd/system/fairshare-node.service")
@@ -43,7 +43,7 @@ def named(text: str) -> tuple[str, str]:
 def amount(text: str) -> tuple[str, int]:
     """NAME=N."""
     name, number = named(text)
-    if not number.isdigit():
+    if not number.isdecimal():
         raise click.BadParameter(f"{text!r} is not NAME=N")
     return name, int(number)
 
@@ -108,30 +108,28 @@ def head(address: str | None, **options: Any) -> None:
 
 
 @command.command("join")
-@click.argument("head", metavar="HEAD[:PORT]")
+@click.argument("head", metavar="HEAD[:PORT]", type=checked(parse_head))
 @_with_options
-def join(head: str, address: str | None, **options: Any) -> None:
+def join(head: Head, address: str | None, **options: Any) -> None:
     """Let this machine join the cluster of HEAD.
 
     Needs root, the file with HEAD's token, and the same versions of fairshare, Ray and Python.
     """
     _check_machine()
     if not joined.TOKEN_FILE.exists():
-        host = head.partition(":")[0]
         raise Failure(
             f"there is no {joined.TOKEN_FILE}, the cluster's token: as root,"
-            f" mkdir -p {joined.TOKEN_FILE.parent} && scp {host}:{joined.TOKEN_FILE}"
+            f" mkdir -p {joined.TOKEN_FILE.parent} && scp {head.host}:{joined.TOKEN_FILE}"
             f" {joined.TOKEN_FILE}"
         )
-    host, port = _split(head)
     try:
-        own = _address_towards(host, port)
+        own = _address_towards(head)
     except OSError as error:
         raise Failure(
-            f"nothing answers at {host}:{port} ({cause(error)}): is `fairshare node head` running"
+            f"nothing answers at {head.address} ({cause(error)}): is `fairshare node head` running"
             " there, and does the firewall let this port through?"
         ) from error
-    _begin(f"{host}:{port}", address or own, options)
+    _begin(head.address, address or own, options)
 
 
 @command.command("leave")
@@ -200,17 +198,14 @@ def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]
 def _nodes(head: str) -> list[Any]:
     """What the head says of all nodes; raises Failure."""
     os.environ.update(ray_variables({}))
-    host, port = _split(head)
     try:
-        socket.create_connection((host, port), ANSWER_S).close()
+        socket.create_connection(parse_head(head), ANSWER_S).close()
         raylet: Any = import_module("ray._raylet")  # compiled
-        client = raylet.GcsClient(address=f"{host}:{port}")
+        client = raylet.GcsClient(address=head)
         return list(client.get_all_node_info(timeout=ANSWER_S).values())
     except Exception as error:
         words = str(error).partition("\n")[0]
-        raise Failure(
-            f"the head of the cluster at {host}:{port} does not answer: {words}"
-        ) from error
+        raise Failure(f"the head of the cluster at {head} does not answer: {words}") from error
 
 
 # -- this machine ---------------------------------------------------------------------------------
@@ -239,27 +234,18 @@ def _check_machine() -> None:
         )
 
 
-def _split(head: str) -> tuple[str, int]:
-    host, colon, port = head.rpartition(":")
-    if not colon:
-        return head, ROOTS_RAY_PORT
-    if not port.isdigit():
-        raise click.BadParameter(f"{head!r} is not HOST or HOST:PORT")
-    return host.strip("[]"), int(port)
-
-
-def _address_towards(host: str, port: int) -> str:
-    with socket.create_connection((host, port), ANSWER_S) as probe:
+def _address_towards(head: Head) -> str:
+    with socket.create_connection(head, ANSWER_S) as probe:
         return str(probe.getsockname()[0])
 
 
 def _own_address() -> str:
     """The address of this machine's name, which others use."""
     try:
-        found = {one[4][0] for one in socket.getaddrinfo(socket.gethostname(), None)}
+        addresses = {str(place[4][0]) for place in socket.getaddrinfo(socket.gethostname(), None)}
     except OSError:
-        found = set()
-    outer = sorted(str(one) for one in found if not str(one).startswith(("127.", "::1", "fe80")))
+        addresses = set()
+    outer = sorted(ip for ip in addresses if not ip.startswith(("127.", "::1", "fe80")))
     if not outer:
         raise Failure(
             "the name of this machine has no address of a network: name one, --address IP"
@@ -343,8 +329,8 @@ def _is_joined(offer: Offer) -> bool:
 
 
 def _write_unit(offer: Offer) -> None:
-    line = shlex.join([sys.executable, "-m", "fairshare", "node", *offer.words(), "--foreground"])
-    text = UNIT_TEXT.format(line=line)
+    words = [sys.executable, "-m", "fairshare", "node", *offer.words(), "--foreground"]
+    text = UNIT_TEXT.format(line=" ".join(map(quoted, words)))
     try:
         UNIT.write_text(text)
     except OSError as error:

@@ -11,8 +11,9 @@ Administrators add further labels while the server runs (Hadoop: RMNodeLabelsMan
 """
 
 import ipaddress
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -206,6 +207,35 @@ class HadoopSettings(msgspec.Struct, frozen=True):
 ROOTS_RAY_PORT: Final = 900
 ROOTS_RAY_TOKEN: Final = "/etc/fairshare/ray-token"  # noqa: S105 - a path
 """The port of the head, and the file of the token, of a cluster that `fairshare node` makes."""
+
+
+class Head(NamedTuple):
+    """The head of a cluster that `fairshare node` makes."""
+
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """As Ray takes it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+_LABEL: Final = "[A-Za-z0-9_-]{1,63}"
+_HEAD: Final = rf"(?:\[([0-9A-Fa-f:.]+)\]|({_LABEL}(?:\.{_LABEL})*\.?))(?::([0-9]{{1,5}}))?"
+
+
+def parse_head(text: str) -> Head:
+    """HOST or HOST:PORT; raises ValueError.
+
+    >>> parse_head("gpu1").address, parse_head("[fd00::1]:901").address
+    ('gpu1:900', '[fd00::1]:901')
+    """
+    found = re.fullmatch(_HEAD, text)
+    port = int(found[3] or ROOTS_RAY_PORT) if found else 0
+    if found is None or not 0 < port < 65_536:
+        raise ValueError(f"{text!r} is not HOST or HOST:PORT, such as gpu1 or [fd00::1]:900")
+    return Head(found[1] or found[2], port)
 
 
 class RaySettings(msgspec.Struct, frozen=True):

@@ -2,7 +2,9 @@
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from fairshare.cli.verbs import fairshare
 from fairshare.ray.keeper import Offer, ray_variables
 from fairshare.ray.node import UNIT_TEXT, amount, named
 
@@ -58,5 +60,15 @@ def test_an_attribute_has_a_name_and_a_text(text):
 
 def test_an_amount_is_a_whole_number():
     assert amount("licence=3") == ("licence", 3)
-    with pytest.raises(click.BadParameter, match="is not NAME=N"):
-        amount("licence=many")
+    for text in ("licence=many", "licence=²", "licence=-1"):
+        with pytest.raises(click.BadParameter, match="is not NAME=N"):
+            amount(text)
+
+
+@pytest.mark.parametrize(
+    "head", ["", ":900", "gpu1:", "gpu1:0", "gpu1:65536", "gpu1:²", "fd00::1", "a..b", "x" * 64]
+)
+def test_a_head_is_a_host_and_may_have_a_port(head):
+    result = CliRunner().invoke(fairshare, ["node", "join", "--service", "--", head])
+    assert result.exit_code == 2
+    assert "is not HOST or HOST:PORT" in result.stderr
