@@ -109,15 +109,17 @@ def queue_of(name: str, weight: float | None, *, listed: bool) -> str:
 
 
 class _Place(NamedTuple):
-    """Where the end tag of a queue begins, in bytes; and the names of the queues in it."""
+    """Where the end tag of a queue begins, in bytes; the names of the queues in it; and whether it
+    takes no applications, even without any."""
 
     end: int
     inside: frozenset[str]
+    is_parent: bool
 
 
 def with_queue(document: bytes, parent: str, element: str, path: Path) -> bytes:
     """The document with a further queue before the end of its parent. Raises Failure for a parent
-    that it does not have, and for a queue that it has."""
+    that it does not have, or that takes applications, and for a queue that it has."""
     places = _places(document, path)
     place = places.get(parent)
     if place is None:
@@ -126,6 +128,11 @@ def with_queue(document: bytes, parent: str, element: str, path: Path) -> bytes:
     name = element.partition('name="')[2].partition('"')[0]
     if f"{parent}.{name}" in place.inside:
         raise Failure(f"{path} has a queue {parent}.{name} already")
+    if not (place.is_parent or place.inside):
+        raise Failure(
+            f"{parent} takes applications, and would take none any more with a queue in it: name"
+            f' another one with --parent, or give {parent} in {path} the attribute type="parent"'
+        )
     line_start = document.rfind(b"\n", 0, place.end) + 1
     before = document[line_start : place.end]
     if before.strip():  # the end tag is behind something else
@@ -141,6 +148,7 @@ def _places(document: bytes, path: Path) -> dict[str, _Place]:
     names: list[str | None] = []  # of the open elements that are queues, else None
     places: dict[str, _Place] = {}
     inside: dict[str, set[str]] = {"root": set()}
+    parents = {"root"}
 
     def current() -> str:
         return next((name for name in reversed(names) if name), "root")
@@ -159,6 +167,8 @@ def _places(document: bytes, path: Path) -> dict[str, _Place]:
         if full != "root":
             inside[current()].add(full)
         inside.setdefault(full, set())
+        if attributes.get("type", "").strip() == "parent":
+            parents.add(full)
         names.append(full)
 
     def end(tag: str) -> None:
@@ -166,7 +176,7 @@ def _places(document: bytes, path: Path) -> dict[str, _Place]:
         if full is None and not names and "root" not in places:
             full = "root"  # </allocations>
         if full is not None:
-            places[full] = _Place(parser.CurrentByteIndex, frozenset(inside[full]))
+            places[full] = _Place(parser.CurrentByteIndex, frozenset(inside[full]), full in parents)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

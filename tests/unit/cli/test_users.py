@@ -60,6 +60,11 @@ def test_a_file_without_root_and_one_in_a_single_line():
     )
 
 
+def test_an_empty_queue_that_is_said_to_be_a_parent_gets_queues():
+    marked = NESTED.replace('<queue name="ann">', '<queue name="ann" type="parent">')
+    assert '<queue name="carol"></queue></queue>' in added(marked, "root.ann")
+
+
 @pytest.mark.parametrize(
     ("parent", "name", "words"),
     [
@@ -67,6 +72,7 @@ def test_a_file_without_root_and_one_in_a_single_line():
         ("root.lab", "bob", "has a queue root.lab.bob already"),
         ("root.other", "carol", "has no queue root.other: it has root, root.ann, root.lab"),
         ("root.lab.bob", "carol", "has no queue root.lab.bob"),
+        ("root.ann", "carol", "root.ann takes applications, and would take none any more"),
     ],
 )
 def test_what_is_there_and_what_is_not_is_refused(parent, name, words):
