@@ -52,8 +52,13 @@ LOOK_MS = 1_000
 _DATED = frozenset((ApplicationDeferred, LifetimeSet, TaskPaused))
 """The events that make lifetimes, begins and pauses; all others only end them."""
 
-_FREEING = frozenset((ContainerCompleted, NodeAdded, NodeTotalChanged, NodeUndrained, RoomFreed))
-"""The events after which there may be room for a gang."""
+_FREEING = frozenset(
+    (
+        *(ContainerCompleted, NodeAdded, NodeTotalChanged, NodeUndrained, RoomFreed),
+        *(ApplicationMoved, ConfigurationLoaded),
+    )
+)
+"""The events after which there may be room for a gang, or its limits admit it."""
 
 _EMPTYING = frozenset(
     (ApplicationEnded, ApplicationMoved, ApplicationRejected, ConfigurationLoaded)

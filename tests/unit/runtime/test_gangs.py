@@ -24,6 +24,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
 from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.runtime.journal.memory import MemoryJournal
@@ -134,6 +135,19 @@ def test_a_gang_that_the_empty_cluster_cannot_hold_holds_nothing(bench, gang, su
     bench.join("n2", "n3", now_ms=2_000)
     bench.runtime.turn(2_000, [])
     assert len(launched(bench)) == 10
+
+
+def test_a_gang_that_was_above_its_queues_limit_starts_when_the_limit_is_raised(make_bench, gang):
+    def limited(most_mb):
+        return fair([QueueSettings("root.ann", max_share=Amount(absolute=(most_mb, 4)))])
+
+    bench = make_bench(limited(2048))
+    bench.join("n1")
+    bench.runtime.turn(0, [gang(4)])
+    assert bench.state.gangs[1, 0].most == 2
+    raised = LoadConfiguration(msgspec.json.encode(limited(4096)), 1)
+    bench.runtime.turn(2_000, [raised])
+    assert len(launched(bench)) == 4
 
 
 def test_two_gangs_that_hold_each_others_room_do_not_wait_for_ever(bench, gang):

@@ -294,16 +294,13 @@ def most_of_gang(
     bounds: Sequence[Bound],
 ) -> int:
     """How many containers of a gang its limits admit, and fit into all nodes that it accepts while
-    they are empty; counted until they are enough."""
-    wanted = len(progress.waiting)
-    most = min((bound.most for bound in bounds), default=wanted)
-    if most < wanted:
-        return most
-    count = 0
+    they are empty; at most as many as it needs."""
+    most = min((bound.most for bound in bounds), default=len(progress.waiting))
+    most, count = min(most, len(progress.waiting)), 0
     for node in _accepted(state, application, progress, label):
         count += _fitting(state, size, state.offered(node))
-        if count >= wanted:
-            break
+        if count >= most:
+            return most
     return count
 
 

@@ -14,6 +14,7 @@ from fairshare.core.model.events import (
     ApplicationUpdated,
     ContainerCompleted,
     ExitCode,
+    GangResumed,
     ReservationDropped,
 )
 from fairshare.core.model.inputs import Changes
@@ -53,6 +54,9 @@ def update(
     if changes.says_more:
         step.emit(ApplicationUpdated(application.id, changes))
     if asks_again:
+        for number in changed if changes.sizes else ():
+            if groups.is_gang_paused(lives.state, application, number):
+                step.emit(GangResumed(application.id, number))  # there may be room for this size
         lives.ask_for_tasks(step, application)
     if changes.after is not None or changes.begin_ms is not None:
         starts.change(step, application, changes.after, changes.begin_ms)

@@ -438,7 +438,7 @@ def _of_gangs(application: Application, limits: Limits, state: "State") -> Itera
         bounds = limits.bounds(progress.spec.resource, None) if gang.paused else ()
         if gang.most is not None:
             about = msgspec.structs.replace(about, cause=Cause.GANG_TOO_LARGE, count=gang.most)
-            too_small = [bound for bound in bounds if bound.most < about.containers]
+            too_small = [bound for bound in bounds if bound.most <= gang.most]
         else:
             too_small = [bound for bound in bounds if bound.now < about.containers]
         also = tuple(_about(about, bound.reason) for bound in too_small)

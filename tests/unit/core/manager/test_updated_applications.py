@@ -64,7 +64,7 @@ class Cluster(Managed):
 
 
 def group(count: int, name: str = "t", **more: object) -> TaskGroup:
-    return TaskGroup(name, count, (1024, 1), COMMAND, **more)
+    return TaskGroup(name, count, **{"resource": (1024, 1), "command": COMMAND, **more})
 
 
 @pytest.fixture(params=("fair", "capacity", "fifo"))
@@ -206,6 +206,20 @@ def test_a_gang_gives_back_what_it_holds_of_the_old_size(kind):
         cluster.feed(ContainerExited(container, 0))
     launched = [one for _ in range(4) for one in cluster.run()]
     assert len(launched) == 4
+
+
+def test_a_gang_that_was_too_large_asks_again_at_once_with_a_size_that_fits(kind):
+    cluster = Cluster(kind, group(4, gang=True, resource=(2048, 1)))
+    assert cluster.run() == []
+    (gang,) = cluster.state.gangs.values()
+    assert (gang.paused, gang.most) == (True, 2)
+    cluster.update(sizes={"memory-mb": 1536})
+    assert (gang.paused, gang.most) == (True, 2)
+    cluster.update(sizes={"memory-mb": 1024})
+    for _ in range(4):  # a heartbeat may grant one container only
+        cluster.beat()
+    assert cluster.sizes() == [(1024, 1)] * 4
+    assert not cluster.state.gangs
 
 
 def test_a_reservation_of_the_old_size_is_given_back():
