@@ -33,7 +33,7 @@ from fairshare.core.model.work import Command
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.views import QueueView
 from fairshare.engines.protocol import LaunchOrder
-from fairshare.errors import EngineError, InputError
+from fairshare.errors import AccountsUnavailable, EngineError, InputError
 from fairshare.ray.messages import (
     RAY_NODE,
     DriverOptions,
@@ -187,7 +187,7 @@ class RayEngine:
         self._names: dict[str, str] = {}
         self._gone_since_s: dict[str, float] = {}
         self._heard_ms: dict[str, int] = {}
-        self._numbers: dict[str, int] = {}  # of the accounts of users who have submitted
+        self._numbers: dict[str, int] = {}  # of the accounts of users
         self._calls = itertools.count(1)
         self._parts: dict[int, asyncio.Future[FilePart]] = {}
         self._sessions = ServerSessions(self._send)
@@ -235,8 +235,15 @@ class RayEngine:
             except OSError as error:
                 self._fail(order, f"the Python call cannot be read: {cause(error)}")
                 return
-        known = msgspec.structs.replace(order, uid=self._numbers.get(order.user))
-        self._send(Launch(node, known, call))
+        as_users = self._options.grants.containers.run_as == "user"
+        if as_users and order.user not in self._numbers:  # an earlier server took what it submitted
+            try:
+                self.account_problem(order.user)
+            except AccountsUnavailable as error:
+                self._fail(order, str(error))
+                return
+        numbered = msgspec.structs.replace(order, uid=self._numbers.get(order.user))
+        self._send(Launch(node, numbered, call))
 
     def stop(self, container: ContainerId) -> None:
         """Have the node's agent end a container; a node that is away is asked when it returns."""
