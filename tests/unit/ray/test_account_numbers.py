@@ -41,9 +41,7 @@ class Engine(engines.RayEngine):
     ("run_as", "user", "uid"),
     [("user", NAME, 1), ("user", "no-such-account", None), ("server", NAME, None)],
 )
-def test_an_order_names_the_account_of_a_user_who_submitted_to_an_earlier_server(
-    tmp_path, run_as, user, uid
-):
+def test_an_order_names_the_account_of_a_user_of_an_earlier_server(tmp_path, run_as, user, uid):
     assert Engine(tmp_path, run_as).started_by(user) == [uid]
 
 
