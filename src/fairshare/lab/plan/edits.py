@@ -27,14 +27,13 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
+from fairshare.documents.sizes import MOST, parse_size
 from fairshare.lab.simulate.world import Entry, World
 from fairshare.wording import counted
 
 _TIMES: Final = re.compile(r"(\d+(?:\.\d+)?)x")
 _MORE: Final = re.compile(r"\+(\d+|[A-Za-z][\w.-]*)(?::(.+))?")
 _FEWER: Final = re.compile(r"-(\d+|[A-Za-z][\w.-]*)")
-_SIZE: Final = re.compile(r"(\d+)([mgtc])b?|([\w./-]+)=(\d+)", re.IGNORECASE)
-_MB: Final = {"m": 1, "g": 1024, "t": 1024 * 1024}
 MOST_NODES: Final = 100_000
 
 
@@ -151,20 +150,26 @@ def _without(world: World, names: Sequence[str]) -> Edited:
 def _total(text: str, types: ResourceTypes) -> Resource:
     """A size such as `64g,16c,yarn.io/gpu=4`."""
     amounts = dict.fromkeys(types.names, 0)
-    for part in text.split(","):
-        found = _SIZE.fullmatch(part.strip())
-        if found is None:
-            raise ValueError(f"{part!r} is not an amount: write 64g, 16c or yarn.io/gpu=4")
-        number, unit, name, amount = found.groups()
-        if name is None:
-            name = VCORES if unit.lower() == "c" else MEMORY
-            amount = int(number) * _MB.get(unit.lower(), 1)
+    for part in map(str.strip, text.split(",")):
+        name, amount = _amount(part)
         if name not in amounts:
             raise ValueError(f"{part!r}: the history has the types {', '.join(types.names)}")
-        amounts[name] = int(amount)
+        amounts[name] = amount
     if not (amounts[MEMORY] and amounts[VCORES]):
         raise ValueError(f"{text!r}: a node needs memory and vcores, as in 64g,16c")
     return tuple(amounts.values())
+
+
+def _amount(text: str) -> tuple[str, int]:
+    """A resource type and its amount: `64g`, `16c` or `yarn.io/gpu=4`."""
+    name, _, number = text.rpartition("=")
+    if not name and text[-1:] in ("c", "C"):
+        name, number = VCORES, text[:-1]
+    if name and number.isdecimal() and int(number) <= MOST:
+        return name, int(number)
+    if name or number.isdecimal():  # of which type?
+        raise ValueError(f"{text!r} is not an amount: write 64g, 16c or yarn.io/gpu=4")
+    return MEMORY, parse_size(text)
 
 
 # Work.

@@ -32,7 +32,7 @@ def test_twice_the_nodes_take_half_the_time(tmp_path, history):
     assert found["nodes"] == 1
 
 
-@pytest.mark.parametrize("change", ["+n2:4096m,4c", "+1", "+n9"])
+@pytest.mark.parametrize("change", ["+n2:4096m,4c", "+n2: 4 GiB, vcores=4", "+1", "+n9"])
 def test_a_node_of_a_size_or_like_the_largest_is_added(history, change):
     world = read_world(history)
     edited = with_nodes(world, change)
@@ -120,6 +120,8 @@ def test_a_change_of_the_world_needs_no_configuration(history):
         ("+n1", "'+n1': there is a node 'n1' already"),
         ("+n2:4", "'4' is not an amount: write 64g, 16c or yarn.io/gpu=4"),
         ("+n2:yarn.io/gpu=4", "'yarn.io/gpu=4': the history has the types memory-mb, vcores"),
+        ("+n2:1g,16cb", "'16cb' is not a size"),
+        ("+n2:1g,99999999999999999999c", "is not an amount: write 64g, 16c"),
         ("+n2:64g", "'64g': a node needs memory and vcores, as in 64g,16c"),
         ("+n2:64g,0c", "'64g,0c': a node needs memory and vcores, as in 64g,16c"),
         ("+1000000", "too many nodes: at most 100,000 are added at once"),
