@@ -320,6 +320,28 @@ def test_a_history_of_a_server_that_was_held_up_between_two_turns_is_reproduced(
     assert proof_of(world, found) == Proof(12, 12, 0)
 
 
+def test_what_was_stopped_and_had_not_ended_keeps_its_room_to_the_end_of_the_history(tmp_path):
+    """One container ends 10 ms after it was killed, another has not ended 300 ms after that."""
+    state, journal = state_directory(tmp_path)
+    engine = ManualEngine(starts=False, stops=False)
+    runtime = Runtime(ResourceManager(family_of("fair").create(ResourceTypes())), journal, engine)
+    runtime.turn(0, [LoadConfiguration(msgspec.json.encode(FairSettings()), EPOCH_MS)])
+    runtime.turn(0, [NodeJoined("n1", (2048, 2))])
+    group = TaskGroup("g", 1, (1024, 1), Command(("true",)))
+    runtime.turn(0, [SubmitApplication("ann", tasks=(group,)) for _ in range(2)])
+    runtime.turn(1_000, [])
+    one, two = sorted(engine.live)
+    started = [ContainerStarted(container, holds_room=True) for container in (one, two)]
+    runtime.turn(1_001, started)
+    runtime.turn(2_000, [KillApplication(1), KillApplication(2)])
+    runtime.turn(2_010, [ContainerExited(one, 143, "stopped")])
+    runtime.turn(2_300, [NodeJoined("n2", (1024, 1))])
+    journal.close()
+    lives = read_world(state).lives
+    assert lives[1, 0, 0][0].stop_ms == 10
+    assert lives[2, 0, 0][0].stop_ms > 300
+
+
 def test_a_master_that_registers_in_a_turn_with_other_inputs_is_reproduced(tmp_path):
     """A busy server decides the start of a master, what that asks for, the end of its container and
     another submission in one turn: none of them waits until the others are decided."""

@@ -455,8 +455,11 @@ class _Estimates:
         began_ms = launched_ms if seen.started_ms is None else seen.started_ms
         holds = seen.started is not None and seen.started.holds_room
         stop_ms = self._stop_ms
-        if seen.reported_ms is not None and seen.decided_ms is not None:
-            stop_ms = seen.reported_ms - seen.decided_ms
+        if seen.decided_ms is not None:
+            if seen.reported_ms is not None:
+                stop_ms = seen.reported_ms - seen.decided_ms
+            else:  # not by then
+                stop_ms = max(stop_ms, now_ms - seen.decided_ms + 1)
         common: dict[str, Any] = {
             "holds_room": holds,
             "stop_ms": stop_ms,
