@@ -30,6 +30,9 @@ from fairshare.wording import cause, counted
 
 STEP_MB: Final = 128
 """The sizes of containers are multiples of it."""
+MOST_OF_A_CLUSTER: Final = (16 * 1024 * 1024, 4096)
+"""The memory in MB and the vcores of a container where the machines are not known: above those of
+any, since a container may not be larger than the largest of them anyway."""
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,99}")
 """The names of users that can be names of queues, too."""
 
@@ -79,6 +82,11 @@ def files_of(options: InitOptions) -> dict[str, str]:
 
 
 def _site(options: InitOptions) -> str:
+    memory_mb, vcores = options.memory_mb, options.vcores
+    largest = "The largest container: what this machine offers."
+    if options.cluster:
+        memory_mb, vcores = MOST_OF_A_CLUSTER
+        largest = "The largest container. None is larger than the largest machine."
     properties = {
         "yarn.resourcemanager.scheduler.class": (
             "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
@@ -90,10 +98,10 @@ def _site(options: InitOptions) -> str:
         ),
         "yarn.scheduler.increment-allocation-mb": (STEP_MB, ""),
         "yarn.scheduler.maximum-allocation-mb": (
-            max(STEP_MB, options.memory_mb // STEP_MB * STEP_MB),
-            "The largest container: what this machine offers.",
+            max(STEP_MB, memory_mb // STEP_MB * STEP_MB),
+            largest,
         ),
-        "yarn.scheduler.maximum-allocation-vcores": (options.vcores, ""),
+        "yarn.scheduler.maximum-allocation-vcores": (vcores, ""),
         "yarn.scheduler.fair.assignmultiple": (
             "true",
             "As many containers as fit are started at once.",
