@@ -3,6 +3,7 @@
 import json
 import os
 import selectors
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +12,7 @@ from fairshare.core.model.identifiers import container_id
 from fairshare.engines.local import ending
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.ending import EndingRoom, Overdue, Watched
-from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.launch import LIMIT_CHANGED, Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.reports import Reports
 from fairshare.engines.protocol import NodeOffer
@@ -75,6 +76,20 @@ def test_a_time_limit_that_a_full_disk_did_not_take_is_written_when_there_is_roo
     watch.liveness.limit(watched, 60_000)
     launch = watched.directory.launch.read_bytes()
     assert json.loads(launch)["time_limit_ms"] == 60_000
+
+
+def test_a_supervisor_that_is_just_starting_is_told_of_its_new_limit_later(
+    watch, watched, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda pidfd, number: told.append(number))
+    watched.directory.path.mkdir()
+    watch.liveness.watch(watched)
+    watch.liveness.limit(watched, 60_000)
+    assert told == []
+    watch.liveness.set_pidfd(watched, os.eventfd(0))
+    assert told == [LIMIT_CHANGED]
+    watch.liveness.forget(watched)
 
 
 def test_one_without_a_pidfd_is_looked_after_again(watched, monkeypatch):

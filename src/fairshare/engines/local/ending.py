@@ -50,6 +50,7 @@ class Watched:
         self.launch = launch
         self.pidfd: int | None = None
         self.start_reported = False
+        self.limit_changed = False  # and its supervisor does not know yet
         self.stop_wanted = False
         self.stop_reason = ""  # why the engine itself ends it
         self.ending = False  # its room may be allocated to others already

@@ -363,7 +363,7 @@ def _now_ms() -> int:
 def supervise(directory: ContainerDirectory, channel: socket.socket, lock: int) -> None:
     """The whole life of a supervisor: from launch.json to exit.json.
 
-    Expects SIGTERM and SIGCHLD to be blocked. Raises for an invalid launch.json.
+    Expects SIGTERM, SIGCHLD and LIMIT_CHANGED to be blocked. Raises for an invalid launch.json.
     """
     execution.name_process(processes.SUPERVISOR)
     os.chdir(directory.path)

@@ -31,13 +31,14 @@ from pathlib import Path
 from fairshare.engines.local import compiled, groups, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.execution import adopt_orphans, name_process
+from fairshare.engines.local.launch import LIMIT_CHANGED
 from fairshare.engines.local.processes import boot_id
 from fairshare.engines.local.supervisor import supervise
 
 MESSAGE_BYTES = 8192
 IN_ORDER = b"E"
 """The message of a server that ends in order."""
-_BLOCKED = (signal.SIGTERM, signal.SIGCHLD)
+_BLOCKED = (signal.SIGTERM, signal.SIGCHLD, LIMIT_CHANGED)
 MOST_STOPS = 20
 """How often a stopped supervisor is resumed. Then it is killed, and its container fails."""
 _LOCK_PATIENCE_S = 2.0
@@ -81,10 +82,10 @@ def main(channel_descriptor: int, lock: int, program: bool) -> None:
         starter.close()
     name_process("fs-reaper")
     groups.remove_abandoned(0.0 if in_order else _LOCK_PATIENCE_S)
-    signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED[1:])
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD,))
     # Processes that outlived their supervisors come here one by one, as their parents end.
     while _supervisors or processes.children(os.getpid()):
-        signal.sigwait(_BLOCKED[1:])
+        signal.sigwait((signal.SIGCHLD,))
         _reap()
     groups.remove_abandoned()
 

@@ -10,7 +10,7 @@
  * command runs (a field that this program does not know, a command that cannot be started) is handed
  * over to PYTHON ARGUMENT..., which begins again in this process, and then reports the failure in its
  * words.
- * The caller has blocked SIGTERM and SIGCHLD; they and SIGURG are received through a signalfd. */
+ * The caller has blocked SIGTERM, SIGCHLD and SIGURG; they are received through a signalfd. */
 
 #include "supervisor.h"
 
