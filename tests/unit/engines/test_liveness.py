@@ -78,17 +78,17 @@ def test_a_time_limit_that_a_full_disk_did_not_take_is_written_when_there_is_roo
     assert json.loads(launch)["time_limit_ms"] == 60_000
 
 
-def test_a_supervisor_that_is_just_starting_is_told_of_its_new_limit_later(
+def test_a_supervisor_that_is_just_starting_is_informed_of_its_new_limit_later(
     watch, watched, monkeypatch
 ):
-    told = []
-    monkeypatch.setattr(signal, "pidfd_send_signal", lambda pidfd, number: told.append(number))
+    sent = []
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda pidfd, number: sent.append(number))
     watched.directory.path.mkdir()
     watch.liveness.watch(watched)
     watch.liveness.limit(watched, 60_000)
-    assert told == []
+    assert sent == []
     watch.liveness.set_pidfd(watched, os.eventfd(0))
-    assert told == [LIMIT_CHANGED]
+    assert sent == [LIMIT_CHANGED]
     watch.liveness.forget(watched)
 
 

@@ -92,11 +92,11 @@ class Liveness:
         self.without_pidfd.discard(str(watched.directory.path))
         self._selector.register(pidfd, selectors.EVENT_READ, watched)
         if watched.limit_changed:
-            self._tell_limit(watched)
+            self._send_limit(watched)
         if watched.stop_wanted:
             self.stop(watched)
 
-    def _tell_limit(self, watched: Watched) -> None:
+    def _send_limit(self, watched: Watched) -> None:
         """Let a supervisor read its order again, now or as soon as it has a pidfd."""
         watched.limit_changed = watched.pidfd is None
         if watched.pidfd is not None:
@@ -121,7 +121,7 @@ class Liveness:
         launch = watched.launch._replace(time_limit_ms=time_limit_ms)
         write_atomically(watched.directory.launch, launch.encode())  # tried again on a full disk
         watched.launch = launch
-        self._tell_limit(watched)
+        self._send_limit(watched)
         if watched.start_reported and time_limit_ms is not None:
             self.overdue.expect(watched, time_limit_ms / 1000, _LATE)
 
