@@ -28,23 +28,19 @@ set -e
 hostname {name}
 mount --make-rprivate /
 mount --bind {folder}/{name} /etc
+mount -t tmpfs -o mode=755 none /mnt
+{keep}
 mount -t tmpfs -o mode=755 none /var/lib
 mount -t tmpfs -o mode=755 none /run
-mount -t tmpfs -o mode=755 none /mnt
 mount --bind {folder}/home /home
-{open_python}
 mount -t tmpfs -o mode=1777 none /tmp
 mount -t tmpfs -o mode=1777 none /dev/shm
+{show}
 echo ready
 exec sleep infinity
 """
-OPEN_PYTHON = """
-mkdir /mnt/python
-mount --bind {python} /mnt/python
-mount -t tmpfs -o mode=755 none {closed}
-mkdir -p {python}
-mount --bind /mnt/python {python}
-"""
+OWN = ("/dev/shm", "/home", "/mnt", "/run", "/tmp", "/var/lib")
+"""What each host has of its own."""
 
 
 def lacking() -> str:
@@ -73,9 +69,8 @@ class Host:
 
     def boot(self) -> None:
         """Begin, in the network."""
-        script = PREPARE.format(
-            name=self.name, folder=self._hosts.folder, open_python=_open_python()
-        )
+        keep, show = _shown()
+        script = PREPARE.format(name=self.name, folder=self._hosts.folder, keep=keep, show=show)
         flags = ("--net", "--pid", "--mount", "--uts", "--ipc", "--fork", "--kill-child")
         self._init = subprocess.Popen(
             [*ENDS_WITH_US, "unshare", *flags, "--mount-proc", "sh", "-c", script],
@@ -224,8 +219,15 @@ def _lines(form: str) -> str:
     return "".join(form.format(user, number) + "\n" for user, number in USERS.items())
 
 
-def _open_python() -> str:
-    """What opens the interpreter to all accounts, if it is in a home that is closed."""
-    python = Path(sys.executable).resolve().parents[1]
-    closed: Sequence[Path] = [one for one in python.parents if not one.stat().st_mode & 0o001]
-    return OPEN_PYTHON.format(python=python, closed=closed[-1]) if closed else ""
+def _shown() -> tuple[str, str]:
+    """What keeps the interpreter and this checkout, and what shows them at their places to all
+    accounts, where a host hides them or a directory above is closed to others."""
+    keep, show, opened = [], [], dict[Path, None]()
+    for number, path in enumerate((Path(sys.executable).resolve().parents[1], SOURCE.resolve())):
+        closed: Sequence[Path] = [one for one in path.parents if not one.stat().st_mode & 0o001]
+        if closed or any(path.is_relative_to(place) for place in OWN):
+            keep.append(f"mkdir /mnt/{number}; mount --bind {path} /mnt/{number}")
+            opened |= dict.fromkeys(closed[-1:])
+            show.append(f"mkdir -p {path}; mount --bind /mnt/{number} {path}")
+    empty = [f"mount -t tmpfs -o mode=755 none {path}" for path in opened]
+    return "\n".join(keep), "\n".join([*empty, *show])
