@@ -21,7 +21,15 @@ USERS = {"ann": 4001, "bob": 4002}
 NETWORK = "10.99.0"
 AGENTS = "/tmp/fairshare-0"
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
-TOOLS = ("setpriv", "ip", "unshare", "nsenter", "mount")
+TOOLS = ("setpriv", "ip", "ss", "unshare", "nsenter", "mount", "hostname", "timeout")
+TRIAL = """
+set -e
+hostname trial
+mount --make-rprivate /
+mount -t tmpfs none /mnt
+ip link add br0 type bridge
+ip link add v1 type veth
+"""
 
 PREPARE = """
 set -e
@@ -50,10 +58,9 @@ def lacking() -> str:
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         return f"there is no {missing[0]}"
+    flags = ("--net", "--pid", "--mount", "--uts", "--ipc", "--fork")
     done = subprocess.run(
-        ["unshare", "--net", "--pid", "--fork", "ip", "link", "add", "v1", "type", "veth"],
-        capture_output=True,
-        check=False,
+        ["unshare", *flags, "--mount-proc", "sh", "-c", TRIAL], capture_output=True, check=False
     )
     return "" if done.returncode == 0 else f"no namespaces: {done.stderr.decode().strip()}"
 
