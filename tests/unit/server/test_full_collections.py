@@ -20,7 +20,7 @@ from fairshare.settings.shell import RetentionSettings
 
 from .test_server import DRIVER, until
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 FOUR_TASKS = SubmitApplication("ann", tasks=(TaskGroup("t", 4, (512, 1), Command(("true",))),))
 

@@ -21,6 +21,8 @@ from fairshare.runtime.recovery import Position
 from fairshare.server import journal_epochs
 from fairshare.server.journal_epochs import CONTAINERS_AT_ONCE, GivenNumbers
 
+pytestmark = pytest.mark.slow
+
 ROOM = 16
 MANY = TaskGroup("t", 1_000_000, (1024, 1), Command(("true",)))
 SUBMISSION = SubmitApplication("ann", "default", tasks=(MANY,))

@@ -9,6 +9,8 @@ from fairshare.errors import ConfigurationError
 from fairshare.lab.testing.cluster import FairshareCluster
 from fairshare.settings.linting import lint
 
+pytestmark = pytest.mark.slow
+
 SITE = """<configuration>
 <property><name>yarn.resourcemanager.scheduler.class</name>
 <value>org.apache.hadoop.yarn.server.resourcemanager.scheduler.{0}</value></property>

@@ -9,7 +9,7 @@ from tests.unit.yarn.rpc.cluster import Cluster, ask
 from fairshare.core.model.inputs import ForgetApplications
 from fairshare.yarn.rpc.records import container_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 async def live(cluster, node):

@@ -11,6 +11,8 @@ from fairshare.core.model.work import Command
 from fairshare.settings.aggregated_logs import RemoteLogs
 from fairshare.yarn.rpc.own.log_aggregation import OwnLogAggregation
 
+pytestmark = pytest.mark.slow
+
 NAME = "local_8088"
 
 

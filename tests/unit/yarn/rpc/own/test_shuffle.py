@@ -27,6 +27,8 @@ from fairshare.core.model.inputs import KillApplication, MasterRegistered
 from fairshare.settings.limits import LimitSettings
 from fairshare.yarn.rpc.wire.tokens import Token, write_token
 
+pytestmark = pytest.mark.slow
+
 RECORDED = msgspec.json.decode(ANSWERS.read_bytes())
 SERVICE_DATA = bytes.fromhex(RECORDED["service_data"])
 
