@@ -31,8 +31,8 @@ def command(client: Client, subject: str | None, user: str | None, as_json: bool
 
     Of an application the most important reason comes first: a limit on the application as a whole,
     then for each group of tasks (or each request of its master) what prevents its next container.
-    Of a queue: what it is owed, since when, by which causes, and who has it. APP is an id or its
-    number alone, QUEUE a name. Exits with 0 even if nothing waits.
+    Of a queue: what it is owed, since when, by which causes, and which queues have it. APP is an id
+    or its number alone, QUEUE a name. Exits with 0 even if nothing waits.
     """
     if (subject is None) == (user is None):
         raise click.UsageError("Name an application, a queue, or --user USER.")

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fairshare.cli import admin, init, serve
+from fairshare.cli.systemd_unit import unit_text
 from fairshare.client.discovery import SOCKET
 from fairshare.core.schedulers.reasons import Cause
 from fairshare.server.metrics import _CAPACITIES, _NUMBERS, _VECTORS, Metrics
@@ -40,9 +41,12 @@ def test_every_verb_and_reason_of_the_page_is_there():
     assert {"larger-than-every-node", "no-nodes"} <= {cause.value for cause in Cause}
 
 
-@pytest.mark.parametrize("name", ["fairshare.service", "fairshare-one-account.service"])
-def test_the_unit_starts_a_server_as_it_can_be_started(name):
-    unit = (ROOT / "examples" / "deploy" / name).read_text()
+ONE_ACCOUNT = ROOT / "examples" / "deploy" / "fairshare-one-account.service"
+OF_ROOT = unit_text(Path("/opt/fairshare/bin/fairshare"), Path("/etc/fairshare"), of_root=True)
+
+
+@pytest.mark.parametrize("unit", [OF_ROOT, ONE_ACCOUNT.read_text()], ids=["root", "one account"])
+def test_the_unit_starts_a_server_as_it_can_be_started(unit):
     words = shlex.split(re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)[1])
     assert words[:2] == ["/opt/fairshare/bin/fairshare", "serve"]
     check_options(words[2:])
@@ -51,8 +55,7 @@ def test_the_unit_starts_a_server_as_it_can_be_started(name):
 
 
 def test_the_unit_for_many_users_makes_the_directories_that_init_and_clients_expect():
-    unit = (ROOT / "examples" / "deploy" / "fairshare.service").read_text()
-    settings = dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE))
+    settings = dict(re.findall(r"^(\w+)=(.*)$", OF_ROOT, re.MULTILINE))
     assert settings["ExecStart"].endswith("serve --conf /etc/fairshare")
     assert Path("/var/lib", settings["StateDirectory"]) == init.ROOTS_STATE
     assert int(settings["StateDirectoryMode"], 8) == PASSABLE
