@@ -415,13 +415,13 @@ class Runtime:
                 if type(order) is StopOrder:
                     self.engine.stop(order.container)
                     continue
-                if type(order) is LimitOrder:
-                    if isinstance(self.engine, ChangesLimits):
-                        self.engine.limit(order.container, order.time_limit_ms)
-                    continue
                 if type(order) is TaskLaunch:
                     assert self._pretend is not None
                     self._pretend(order)
+                    continue
+                if type(order) is LimitOrder:
+                    if isinstance(self.engine, ChangesLimits):
+                        self.engine.limit(order.container, order.time_limit_ms)
                     continue
                 assert type(order) is LaunchOrder
                 try:

@@ -105,7 +105,7 @@ class ContainerRecord:
         return "ALLOCATED" if self.running_ms is None else "RUNNING"
 
 
-_OUTCOMES: Final = {
+_OUTCOMES: Final[Mapping[int, str]] = {
     ExitCode.SUCCESS: "succeeded",
     ExitCode.PREEMPTED: "preempted",
     ExitCode.ABORTED: "stopped",
@@ -119,11 +119,7 @@ def outcome(exit_code: int, timed_out: bool = False) -> str:
     >>> outcome(0), outcome(3), outcome(-102), outcome(-104), outcome(143, timed_out=True)
     ('succeeded', 'failed', 'preempted', 'out of memory', 'timed out')
     """
-    if timed_out:
-        return "timed out"
-    if exit_code in set(ExitCode):
-        return _OUTCOMES[ExitCode(exit_code)]
-    return "failed"
+    return "timed out" if timed_out else _OUTCOMES.get(exit_code, "failed")
 
 
 class TaskRecord:
