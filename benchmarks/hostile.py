@@ -346,7 +346,10 @@ def main() -> int:
         (conf / "fairshare.toml").write_text(SHELL)
         command = (sys.executable, "-m", "fairshare", "serve", "--port", "0", "--stop-containers")
         server = subprocess.Popen(
-            [*command, "--conf", conf, "--state", state, "--memory-mb", "2048", "--vcores", "32"],
+            [
+                *(*command, "--trust-local-users", "--conf", conf, "--state", state),
+                *("--memory-mb", "2048", "--vcores", "32"),
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # the server's log has the refusals
             text=True,

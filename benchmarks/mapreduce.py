@@ -74,7 +74,7 @@ def server(folder: Path, memory_mb: int, vcores: int) -> Iterator[Client]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-            "--stop-containers",
+            *("--stop-containers", "--trust-local-users"),
             *("--state", str(folder / "state"), "--vcores", str(vcores)),
             *("--memory-mb", str(memory_mb * vcores + 64)),
         ],

@@ -38,6 +38,7 @@ def own_server(configuration: Path = EXAMPLES / "three-teams") -> Iterator[OwnSe
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--port", "0", "--stop-containers"),
+                "--trust-local-users",
                 *("--conf", str(configuration), "--state", str(Path(directory) / "state")),
             ],
             stdin=subprocess.DEVNULL,

@@ -154,7 +154,7 @@ def main() -> int:
         server = subprocess.Popen(
             [
                 *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf), "--port", "0"),
-                "--stop-containers",
+                *("--stop-containers", "--trust-local-users"),
                 *("--state", str(Path(folder) / "state"), "--memory-mb", "1024"),
             ],
             stdout=subprocess.PIPE,

@@ -85,6 +85,7 @@ class Soak:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "soak.server", place, str(count), "serve", "--port", "0"),
+                "--trust-local-users",
                 *("--conf", str(self.conf), "--state", str(self.state)),
                 *("--memory-mb", "1024", "--vcores", "16", "--keep-containers"),
             ],

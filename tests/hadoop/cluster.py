@@ -115,7 +115,7 @@ class Cluster:
         return [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
             *("--port", str(port), "--state", str(self.run / "state")),
-            *engine,
+            *(*engine, "--trust-local-users"),
         ]
 
     def stop_server(self) -> None:

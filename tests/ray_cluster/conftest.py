@@ -135,7 +135,7 @@ class Server:
         """Start it, on a new port."""
         command = [sys.executable, "-m", "fairshare", "serve", "--conf", str(self.conf)]
         self.process = subprocess.Popen(
-            [*command, "--port", "0", "--state", str(self.state)],
+            [*command, "--trust-local-users", "--port", "0", "--state", str(self.state)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -30,7 +30,7 @@ from fairshare.engines.rights import check_rights, closed_program
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.disk import MB, inodes_of, room_of
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
-from fairshare.server.web.listener import PortInUse, bind, check_exposure
+from fairshare.server.web.listener import PortInUse, bind, check_exposure, open_root
 from fairshare.settings.linting import lint
 from fairshare.wording import cause, counted, plain
 
@@ -127,7 +127,7 @@ def _configuration(conf: Path) -> tuple[LiveSettings | None, list[Finding]]:
             more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
             words = f"{errors[0]}{more}"
             return None, [Finding("configuration", "error", words, f"fairshare lint {conf}")]
-        settings = read_settings(conf, Overrides())
+        settings = read_settings(conf, Overrides(trust_local_users=True))
         check_exposure(settings)
     except (FairshareError, ConfigurationError) as error:
         words = str(error).partition("\n")[0]
@@ -138,7 +138,7 @@ def _configuration(conf: Path) -> tuple[LiveSettings | None, list[Finding]]:
     else:
         findings.append(Finding("configuration", "ok", f"{conf}: {settings.scheduler}"))
     for warning in settings.warnings:
-        if warning.rule in ("root-for-all", "more-memory-than-the-machine"):
+        if warning.rule == "more-memory-than-the-machine":
             findings.append(Finding("configuration", "warning", warning.message))
     return settings, findings
 
@@ -222,6 +222,13 @@ def _of_settings(settings: LiveSettings, *, running: bool) -> Iterator[Finding]:
 
 def _accounts(settings: LiveSettings) -> Iterator[Finding]:
     if settings.run_as != "user":
+        if problem := open_root(settings):
+            remedy = (
+                'run_as = "user", as `fairshare init` writes it, another account, or'
+                " `fairshare serve --trust-local-users` if this is meant"
+            )
+            yield Finding("accounts", "error", problem, remedy)
+            return
         whose = "root's" if os.geteuid() == 0 else "the server's"
         yield Finding("accounts", "ok", f"containers run under {whose} own account")
         return

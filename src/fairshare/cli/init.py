@@ -408,13 +408,20 @@ def _check(directory: Path) -> None:
     for file in directory.iterdir():
         file.chmod(0o644)  # the accounts of users read it, too
     try:
-        check_exposure(read_settings(directory, Overrides()))
+        check_exposure(read_settings(directory, Overrides(trust_local_users=True)))
     except ConfigurationError as error:
         raise Failure(f"nothing was written: {error}") from error
 
 
 def _print_next_steps(directory: Path, options: InitOptions) -> None:
-    click.echo(f"start the server:  fairshare serve --conf {directory}")
+    trust = "" if options.as_users or os.geteuid() else " --trust-local-users"
+    click.echo(f"start the server:  fairshare serve --conf {directory}{trust}")
+    if trust:
+        click.echo(
+            "Warning: with --trust-local-users every account of this machine can run commands as"
+            " root",
+            err=True,
+        )
     if options.as_users:
         if closed := closed_program():
             click.echo(f"Warning: {closed}", err=True)

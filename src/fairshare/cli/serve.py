@@ -107,6 +107,13 @@ class WrongConfiguration(WrongFiles):
     " [default: let them continue]",
 )
 @click.option(
+    "--trust-local-users",
+    is_flag=True,
+    envvar="FAIRSHARE_TRUST_LOCAL_USERS",
+    help="Start also where every account of this machine can run commands as root: a server of root"
+    " whose containers run under its account, for callers without proof.",
+)
+@click.option(
     "--standby",
     is_flag=True,
     help="Wait until no other server uses the state directory, then take over.",
@@ -131,6 +138,7 @@ def command(
     ray_address: str | None,
     hadoop: bool | None,
     stop_containers: bool,
+    trust_local_users: bool,
     standby: bool,
     background: bool,
 ) -> None:
@@ -167,6 +175,7 @@ def command(
         engine=engine,
         hadoop=hadoop,
         ray_address=ray_address,
+        trust_local_users=trust_local_users,
     )
     try:
         settings = read_settings(conf, overrides)

@@ -51,6 +51,7 @@ class Server:
             *(sys.executable, "-P", "-m", "fairshare", "serve"),
             *("--conf", str(configuration), "--scheduler", scheduler),
             *("--state", str(self._state), "--port", "0", "--stop-containers"),
+            "--trust-local-users",  # its work is harmless, and it ends after a minute
         )
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Client | None = None

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import os
 from pathlib import Path
 
 import msgspec
@@ -56,6 +55,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     hadoop: bool | None = None
     ray_address: str | None = None
     gpus: GpuSetting | None = None
+    trust_local_users: bool = False
 
 
 class LiveSettings(ContainerSettings, frozen=True, kw_only=True):
@@ -64,7 +64,8 @@ class LiveSettings(ContainerSettings, frozen=True, kw_only=True):
 
     `memory_mb` and `vcores` are those of one node; None: its part of what the machine has.
     `configuration` is the directory that all this came from, read at `read_ms`; without one there
-    is nothing to read again. Without `port` it is any free one.
+    is nothing to read again. Without `port` it is any free one. With `trust_local_users` every
+    account of this machine may be given root's rights (`web.listener.check_exposure`).
     """
 
     scheduler: str
@@ -97,6 +98,7 @@ class LiveSettings(ContainerSettings, frozen=True, kw_only=True):
     engine: str = "local"
     hadoop: HadoopSettings = HadoopSettings(enabled="no")
     ray: RaySettings = RaySettings()
+    trust_local_users: bool = False
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -136,7 +138,6 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
             *configuration.problems,
             *_beyond_machine(place, nodes, memory_mb or 0 if runs_here(kind) else 0),
             *_closed_program(place, engine.run_as),
-            *_open_root(configuration, runs_here(kind)),
         ),
         node_manager=configuration.node_manager,
         retention=_retention(configuration),
@@ -155,6 +156,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         engine=kind,
         hadoop=_hadoop(configuration.shell.hadoop, overrides),
         ray=_ray(configuration.shell.ray, overrides),
+        trust_local_users=overrides.trust_local_users,
         **{name: getattr(engine, name) for name in ContainerSettings.__struct_fields__},
     )
 
@@ -207,22 +209,6 @@ def _closed_program(place: Place, run_as: str) -> tuple[Problem, ...]:
     problems = Problems()
     if run_as == "user" and (closed := closed_program()):
         problems.warning(place, "closed-interpreter", closed)
-    return problems.all
-
-
-def _open_root(configuration: Configuration, here: bool) -> tuple[Problem, ...]:
-    """A warning if every caller can run commands as root."""
-    problems = Problems()
-    shell = configuration.shell
-    if os.geteuid() or not here or shell.engine.run_as == "user" or shell.authentication.required:
-        return ()
-    problems.warning(
-        Place(str(configuration.directory / SHELL_FILE)),
-        "root-for-all",
-        "this server is root's, its containers run under its account, and callers need no proof:"
-        " every account of this machine can run commands as root. Start it under another account,"
-        " or with a configuration that `fairshare init` writes for root",
-    )
     return problems.all
 
 

@@ -10,6 +10,7 @@ import gc
 import ipaddress
 import logging
 import math
+import os
 import pwd
 import resource
 import signal
@@ -175,7 +176,8 @@ def address_of(host: str) -> str:
 
 
 def check_exposure(settings: LiveSettings) -> None:
-    """Raise ConfigurationError for a network address where authentication is off."""
+    """Raise ConfigurationError for a network address where authentication is off, and where every
+    account of this machine could run commands as root."""
     check_socket(settings.socket, settings.socket_group)
     if settings.run_as == "user" and not settings.authentication.required:
         raise ConfigurationError(
@@ -188,6 +190,35 @@ def check_exposure(settings: LiveSettings) -> None:
         address_of(settings.host)
     else:
         loopback_address(settings.host)
+    if not settings.trust_local_users and (problem := open_root(settings)):
+        raise ConfigurationError(
+            [
+                f"{problem}. `fairshare init` writes a configuration with which containers run"
+                " under the accounts of their users; else start the server under another account,"
+                " or give --trust-local-users if this is meant"
+            ]
+        )
+
+
+def open_root(settings: LiveSettings) -> str:
+    """How every account of this machine could run commands as root; empty if none could.
+
+    The accounts of NodeManagers are Hadoop's matter.
+    """
+    if os.geteuid() or settings.run_as == "user" or settings.engine == "nodemanagers":
+        return ""
+    if not settings.authentication.required:
+        callers = "callers need no proof"
+    elif settings.socket is not None and settings.socket_group is None:
+        callers = f"{settings.socket} is open to all"
+    elif settings.hadoop.enabled == "yes":
+        callers = "callers of Hadoop's ports need no proof"
+    else:
+        return ""
+    return (
+        f"this server is root's, its containers run under its account, and {callers}: every"
+        " account of this machine could run commands as root"
+    )
 
 
 def warn_of_exposure(settings: LiveSettings) -> None:

@@ -14,7 +14,7 @@ from fairshare.server.web.listener import (
     url_of,
     warn_of_exposure,
 )
-from fairshare.settings.shell import AuthenticationSettings
+from fairshare.settings.shell import AuthenticationSettings, HadoopSettings
 
 
 def test_a_free_port_is_found_and_its_url_returned():
@@ -107,3 +107,38 @@ def test_running_under_users_accounts_needs_authentication(server_settings):
     with pytest.raises(ConfigurationError, match=r"needs \[authentication\]"):
         check_exposure(settings)
     check_exposure(exposed(settings, "127.0.0.1"))
+
+
+def test_a_server_that_would_run_commands_as_root_for_every_account_does_not_start(
+    server_settings, monkeypatch
+):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    socket = msgspec.structs.replace(
+        server_settings,
+        socket="/run/fairshare.sock",
+        authentication=AuthenticationSettings(socket=True),
+    )
+    hadoop = msgspec.structs.replace(
+        exposed(server_settings, "127.0.0.1"), hadoop=HadoopSettings(enabled="yes")
+    )
+    on_ray = msgspec.structs.replace(server_settings, engine="ray")
+    for settings in (server_settings, socket, hadoop, on_ray):
+        with pytest.raises(ConfigurationError, match="every account of this machine could run"):
+            check_exposure(settings)
+        check_exposure(msgspec.structs.replace(settings, trust_local_users=True))
+        if not settings.authentication.required:
+            monkeypatch.setattr("os.geteuid", lambda: 1)
+            check_exposure(settings)
+            monkeypatch.setattr("os.geteuid", lambda: 0)
+
+
+def test_a_server_of_root_starts_where_not_every_account_is_given_its_rights(
+    server_settings, monkeypatch
+):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    tokens = exposed(server_settings, "127.0.0.1")
+    grouped = msgspec.structs.replace(tokens, socket="/run/fairshare.sock", socket_group="root")
+    as_users = msgspec.structs.replace(tokens, socket="/run/fairshare.sock", run_as="user")
+    elsewhere = msgspec.structs.replace(server_settings, engine="nodemanagers")
+    for settings in (tokens, grouped, as_users, elsewhere):
+        check_exposure(settings)
