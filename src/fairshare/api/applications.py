@@ -285,7 +285,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     that its master's blacklist has; `selective`: it does not accept every node. `preempting`
     containers of others are to be killed, the first at `kill_at_ms`, otherwise `preemption` says
     what keeps preemption away; `weight` is the user's; at `due_ms` a gang gives up, or
-    tries again, or a lifetime ends.
+    tries again, or a lifetime ends; what is kept for another application may be had by tasks whose
+    time limit ends by `lent_until_ms` (0: by none).
     """
 
     cause: str
@@ -312,6 +313,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     kill_at_ms: int = 0
     weight: float = 1.0
     due_ms: int = 0
+    lent_until_ms: int = 0
     preemption: Preemption | None = None
     sentence: str
     remedy: str

@@ -17,6 +17,7 @@ from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Drain, Node
 from fairshare.core.model.resources import Resource, fits, positive
 from fairshare.core.model.tasks import GROUP_REQUESTS
+from fairshare.core.schedulers.backfill import due_ms
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.offers import Offers, Survey
 
@@ -107,7 +108,8 @@ class Cause(enum.StrEnum):
     RESERVED_HERE = "node-reserved-for-it", Lasts.PASSING
     # `node` keeps `limit` free for it since `due_ms`, which `queue` is entitled to
     KEPT_FOR_IT = "room-kept-for-it", Lasts.PASSING
-    # `node` has room, and keeps `limit` free for the first of `ahead` since `due_ms`
+    # `node` has room, and keeps `limit` free for the first of `ahead` since `due_ms`; tasks that
+    # end by `lent_until_ms` have it until then
     KEPT_FOR_ANOTHER = "room-kept-for-another", Lasts.OBSTACLE
     # `count` with room, for `ahead`; the only one of the cluster is `node`
     RESERVED_FOR_OTHERS = "nodes-reserved-for-others", Lasts.OBSTACLE
@@ -152,7 +154,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     the number of containers of other applications to be killed for it, the first at `kill_at_ms`;
     without any, `preemption` says what the application is owed and what keeps preemption away, if
     it is below its share. `weight` is the user's. `due_ms` is when a gang gives up, or tries
-    again, or a lifetime ends, or since when room is kept.
+    again, or a lifetime ends, or since when room is kept, which tasks whose time limit ends by
+    `lent_until_ms` have until then (0: none).
     """
 
     cause: Cause
@@ -179,6 +182,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kill_at_ms: int = 0
     weight: float = 1.0
     due_ms: int = 0
+    lent_until_ms: int = 0
     preemption: Preemption | None = None
 
 
@@ -303,7 +307,8 @@ def _reasons(
     if not application.attempt.active:
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     memory_alone = state is not None and state.counts_memory_alone
-    view = _View(application, limits, drained, survey, ahead, memory_alone, {})
+    applications = {} if state is None else state.applications
+    view = _View(application, limits, drained, applications, survey, ahead, memory_alone, {})
     reasons = list(limits.of_application())
     if reasons:
         wanting = application.attempt.asks.wanting[:1]
@@ -351,6 +356,7 @@ class _View(NamedTuple):
     application: Application
     limits: Limits
     drained: Mapping[str, Drain]
+    applications: Mapping[ApplicationId, Application]
     survey: Survey
     ahead: bool
     memory_alone: bool  # the other types do not count
@@ -603,6 +609,7 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
             ahead=(reservation.application,),
             limit=reservation.keeps,
             due_ms=reservation.since_ms,
+            lent_until_ms=due_ms(view.applications, offers.roomy[0]) or 0,
         )
     if key.places and not any(n.host in key.places for n in free) and key.opportunities:
         return replace(about, cause=Cause.NEARER_NODE, count=key.opportunities)

@@ -163,6 +163,7 @@ class FairshareCluster:
         vcores: int = 1,
         resources: Mapping[str, int] | None = None,
         duration_s: float | None = None,
+        time_limit_s: float | None = None,
         name: str | None = None,
         priority: int | None = None,
         label: str | None = None,
@@ -170,11 +171,18 @@ class FairshareCluster:
     ) -> ApplicationId:
         """Submit an application of identical tasks now; returns its number.
 
-        Each task runs for `duration_s`, or until the end of the test. Without `queue` the placement
+        Each task runs for `duration_s`, or until the end of the test, at most for `time_limit_s`,
+        with which it ends as one that failed. Without `queue` the placement
         rules choose. A rejected application has the state REJECTED, see `assert_refused`.
         """
         amounts = {MEMORY: memory_mb, VCORES: vcores, **(resources or {})}
-        group = TaskGroup(name="task", count=tasks, resource=self._vector(amounts), label=label)
+        group = TaskGroup(
+            name="task",
+            count=tasks,
+            resource=self._vector(amounts),
+            label=label,
+            time_limit_ms=None if time_limit_s is None else round(time_limit_s * 1000),
+        )
         submission = SubmitApplication(
             user=user,
             queue="default" if queue is None else queue,

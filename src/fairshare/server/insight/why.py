@@ -205,7 +205,7 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     Cause.KEPT_FOR_ANOTHER: Said(
         "reserved",
         "{node} has room, and keeps {limit} free for {first}{kept: (for *)}, whose queue is"
-        " entitled to that.",
+        " entitled to that.{lent}",
         "that one has started, or enough beyond that is free",
     ),
     Cause.RESERVED_FOR_OTHERS: Said(
@@ -470,12 +470,19 @@ class Words:
                 if self._now_ms is None
                 else f"{max(self._now_ms - reason.due_ms, 0) / 1_000:,.0f} s"
             ),
+            "lent": self._lent(reason.lent_until_ms),
             "until": _Span(
                 ""
                 if self._now_ms is None
                 else f"in {max(reason.due_ms - self._now_ms, 0) / 1_000:,.0f} s"
             ),
         }
+
+    def _lent(self, until_ms: int) -> str:
+        if self._now_ms is None or until_ms <= self._now_ms:
+            return ""
+        left_s = (until_ms - self._now_ms) / 1_000
+        return f" Tasks with a time limit of less than {left_s:,.0f} s run there meanwhile."
 
     def _limit(self, reason: Reason) -> str:
         """A limit as a part of a sentence."""

@@ -205,3 +205,55 @@ def test_lint_finds_a_setting_with_which_no_server_starts(tmp_path):
     (tmp_path / "fairshare.toml").write_text('[engine]\nreservations = "entitled"\n')
     (error,) = [one for one in lint(tmp_path) if one.severity == "error"]
     assert '"entitled" needs the Fair Scheduler' in str(error)
+
+
+def limited_sweep(cluster, limit_s=1_000):
+    """Eight tasks of a GPU each, which end one after the other, and long before their limit."""
+    for number in range(8):
+        cluster.submit(
+            "bob",
+            resources={"yarn.io/gpu": 1},
+            duration_s=100 + 40 * number,
+            time_limit_s=limit_s,
+        )
+
+
+def small(cluster, limit_s):
+    """A task of a GPU and ten seconds of the same user."""
+    return cluster.submit("bob", resources={"yarn.io/gpu": 1}, duration_s=10, time_limit_s=limit_s)
+
+
+def kept_machine(tmp_path, sweep=limited_sweep):
+    """A machine that keeps four GPUs, one of which is free by now."""
+    cluster = machine(tmp_path)
+    sweep(cluster)
+    cluster.advance(5)
+    training = cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    until(cluster, lambda: gpus_of_bob(cluster) == 7)
+    return cluster, training
+
+
+def test_tasks_whose_limit_ends_before_kept_gpus_can_be_of_use_have_them_until_then(tmp_path):
+    cluster, training = kept_machine(tmp_path)
+    first = small(cluster, 60)
+    cluster.advance(2)
+    cluster.assert_running(first, 1)
+    until(cluster, lambda: cluster.application(training).containers == 1)
+    assert cluster.now_s == 100 + 40 * 3  # as without the small one
+
+
+@pytest.mark.parametrize("limit_s", [None, 990], ids=["unlimited", "too-long"])
+def test_tasks_that_may_run_for_longer_wait_behind_what_is_kept(tmp_path, limit_s):
+    cluster, training = kept_machine(tmp_path)
+    waits = small(cluster, limit_s)
+    cluster.advance(1)
+    assert "Tasks with a time limit of less than 899 s run there" in cluster.why(waits)[0]
+    until(cluster, lambda: cluster.application(training).containers == 1)
+    cluster.assert_running(waits, 0)
+
+
+def test_no_task_has_kept_gpus_while_it_is_open_when_they_are_needed(tmp_path):
+    cluster, training = kept_machine(tmp_path, lambda cluster: limited_sweep(cluster, None))
+    waits = small(cluster, 1)
+    until(cluster, lambda: cluster.application(training).containers == 1)
+    cluster.assert_running(waits, 0)

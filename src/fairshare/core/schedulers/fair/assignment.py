@@ -23,6 +23,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, count_fitting, fits, positive, subtract
+from fairshare.core.schedulers.backfill import due_ms, ends_by
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.entitled import PartialReservations
@@ -138,6 +139,7 @@ class Heartbeat:
     __slots__ = (
         "_aside",
         "_counting",
+        "_due_ms",
         "_ended_early",
         "_kept",
         "_left",
@@ -168,6 +170,7 @@ class Heartbeat:
         self._only_size: Resource | None = None  # of all asks, in `_serve_applications`
         self._left = 0  # how many more containers of that size fit
         self._kept = False  # whether a part of the node is kept for one application
+        self._due_ms: int | None = None  # until when others may have that part
         after_ms = state.settings.entitled_after_ms
         self._parts = None if after_ms is None else PartialReservations(state, step, node, after_ms)
 
@@ -177,6 +180,8 @@ class Heartbeat:
             self._serve_promises()
         if self.node.reservation is None or not self._serve_reservation():
             self._kept = self.node.reservation is not None
+            if self._kept:
+                self._due_ms = due_ms(self.state.applications, self.node)
             self._serve_applications()
         if self._counting:
             self._waits.record(self.step, self.state)
@@ -259,7 +264,7 @@ class Heartbeat:
         dynamic = multiple and settings.dynamic_max_assign
         available = self._room()
         half = tuple(int(amount * 0.5) for amount in available) if dynamic else assigned
-        if not self._counting:
+        if not self._counting and self._due_ms is None:
             only_size = self._root.only_size(self.state.reservable)
             if only_size is not None and any(only_size):
                 self._only_size = only_size
@@ -279,9 +284,21 @@ class Heartbeat:
         self._take_back()
 
     def _room(self) -> Resource:
-        """What is free for an application without the reservation."""
+        """The most that is free for an application without the reservation."""
         available = self.node.available
-        return self.node.for_others(available) if self._kept else available
+        kept = self._kept and self._due_ms is None
+        return self.node.for_others(available) if kept else available
+
+    def _has_room(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> bool:
+        """Whether a container fits beside what is kept, or ends by the time that it is needed."""
+        available = self.node.available
+        if not self._kept:
+            return fits(resource, available)
+        return fits(resource, self.node.for_others(available)) or (
+            self._due_ms is not None
+            and fits(resource, available)
+            and ends_by(attempt, key, self.step.now_ms, self._due_ms)
+        )
 
     # The walk.
 
@@ -395,8 +412,11 @@ class Heartbeat:
             ask = key.anywhere
             if ask is not None and ask.relax and not key.places:  # the common case, without detours
                 resource = ask.resource
-                room = self._room() if self._kept else node.available
-                fit = resource == fitting or fits(resource, room)
+                fit = resource == fitting or (
+                    self._has_room(attempt, key, resource)
+                    if self._kept
+                    else fits(resource, node.available)
+                )
                 if fit and not attempt.leaf.bounded:
                     return self._grant(attempt, key, resource, Locality.OFF_SWITCH, False)
         for key in attempt.asks.wanting:
@@ -468,9 +488,10 @@ class Heartbeat:
         """Grant the container if it fits, else reserve the node if that is allowed."""
         node = self.node
         resource = ask.resource
-        if not fits(resource, node.available if fulfilling else self._room()):
-            if fulfilling:
+        if fulfilling:
+            if not fits(resource, node.available):
                 return None
+        elif not self._has_room(attempt, key, resource):
             return self._reserve(attempt, key, resource, locality)
         self._waits.allocated(attempt, key, locality)
         return self._grant(attempt, key, resource, locality, fulfilling)

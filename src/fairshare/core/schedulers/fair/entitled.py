@@ -1,5 +1,7 @@
 """Reservations in part: what a queue is entitled to is kept free for an ask that waits, and others
 go on with the rest of the node (docs/decisions/0023). Hadoop reserves whole nodes alone.
+
+Tasks that end before what is kept can be of use have it until then (`schedulers/backfill.py`).
 """
 
 from itertools import pairwise
