@@ -15,11 +15,12 @@ from typing import Any
 
 from fairshare.engines.local import groups
 from fairshare.engines.local.state import StateDirectory
+from fairshare.ray.agent import ROOTS_DIRECTORY
 
 SOURCE = Path(__file__).parents[2]
 USERS = {"ann": 4001, "bob": 4002}
 NETWORK = "10.99.0"
-AGENTS = "/tmp/fairshare-0"
+AGENTS = str(ROOTS_DIRECTORY)
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 TOOLS = ("setpriv", "ip", "ss", "unshare", "nsenter", "mount", "hostname", "timeout")
 TRIAL = """

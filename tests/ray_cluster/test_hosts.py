@@ -3,7 +3,7 @@ root's Ray cluster (`lab.py`, `hosts.py`).
 """
 
 import pytest
-from tests.ray_cluster.hosts import PYTHON, lacking
+from tests.ray_cluster.hosts import AGENTS, PYTHON, lacking
 from tests.ray_cluster.lab import Lab, check, day
 
 from fairshare.ray.keeper import FIXED_PORTS, SCALER_PORT, WORKER_PORTS
@@ -171,7 +171,7 @@ def test_a_directory_that_a_host_does_not_share_is_named(lab):
     done = lab.first.run("sh", "-c", line, user="ann")
     assert done.returncode == 0
     assert "cannot enter /tmp/mine: No such file or directory" in done.stderr
-    assert done.stdout.startswith("/tmp/fairshare-0/")
+    assert done.stdout.startswith(f"{AGENTS}/")
 
 
 def test_a_day_of_three_hosts_loses_nothing_and_runs_nothing_twice(lab):

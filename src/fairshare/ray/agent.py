@@ -32,12 +32,14 @@ from fairshare.documents.gpus import GPU
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
 from fairshare.engines.local.gpus.found import find_gpus
+from fairshare.engines.local.removal import remove_tree
 from fairshare.engines.log_files import read_part
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder
 from fairshare.errors import EngineError
 from fairshare.ray import joined
 from fairshare.ray.messages import AgentOptions, Report
 from fairshare.ray.sessions import AgentSessions
+from fairshare.this_machine import boot_id
 from fairshare.wording import cause
 
 STOPPED_S = 1.0
@@ -101,6 +103,7 @@ PROTOCOL = 4
 
 MOST_ENDS = 1_000
 LOOK_S = 0.25
+_LEVELS = 4  # of an agent's state: its directory, containers/APPLICATION/CONTAINER
 EMPTY_S = 3.0
 """An order may be on its way when a machine is to leave."""
 POLL_S = 10.0
@@ -315,20 +318,47 @@ def _own_gpus() -> ChosenGpus:
     return assigned_elsewhere(tuple(map(str, names)), find_gpus())
 
 
+ROOTS_DIRECTORY = Path("/var/lib/fairshare-agents")
+
+
 def _directory(cluster: str, node: str, *, passable: bool) -> Path:
-    """The state directory of a node's agents, below the directory for temporary files: containers
-    do not outlive a restart of the machine either. Others may pass through, not list it, if it is
-    `passable`. Raises EngineError if it is another user's."""
-    base = Path(tempfile.gettempdir(), f"fairshare-{os.geteuid()}")
+    """The state directory of a node's agents, named by the start of the machine, which containers
+    do not outlive. Others may pass through, not list it, if it is `passable`. Raises EngineError if
+    another account could be meant by it.
+    """
+    base = _base(os.geteuid(), Path(tempfile.gettempdir()))
     try:
         base.mkdir(mode=0o700, exist_ok=True)
         found = base.lstat()
         if found.st_uid != os.geteuid() or found.st_mode & 0o066 or base.is_symlink():
-            raise EngineError(f"{base} must be a directory of this user, and closed to others")
+            raise EngineError(
+                f"{base} must be a directory of this user, and closed to others: remove it, or"
+                " start Ray with another TMPDIR, which only this user can write"
+            )
         base.chmod(0o711 if passable else 0o700)
     except OSError as error:
         raise EngineError(f"cannot use {base}: {cause(error)}") from error
-    return base / f"{cluster}-{node[:16]}"
+    boot = boot_id()[:8]
+    threading.Thread(target=_remove_earlier, args=(base, boot), daemon=True).start()
+    return base / f"{boot}-{cluster}-{node[:16]}"
+
+
+def _base(account: int, temporary: Path) -> Path:
+    """Where an account's agents keep their state: in its own directory for temporary files, else
+    root's where no other account can take the name first, and those of others in the common one."""
+    found = temporary.stat()
+    is_own = found.st_uid == account and not found.st_mode & 0o022
+    return ROOTS_DIRECTORY if account == 0 and not is_own else temporary / f"fairshare-{account}"
+
+
+def _remove_earlier(base: Path, boot: str) -> None:
+    """Delete what agents left before the machine was started again."""
+    for path in base.iterdir():
+        if not path.name.startswith(f"{boot}-"):
+            try:
+                remove_tree(path, levels=_LEVELS)
+            except OSError as error:
+                _log.warning("%s cannot be deleted: %s", path, cause(error))
 
 
 def _read(files: ContainerFiles, file: str, offset: int, limit: int) -> tuple[bytes, int]:

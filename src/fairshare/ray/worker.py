@@ -115,8 +115,12 @@ def main(address: str, cpus: int, memory_mb: int, gpus: int) -> int:
 def _alone() -> Iterator["_Release"]:
     """Hold a lock that all workers of this user on this machine take while they start."""
     name = Path(tempfile.gettempdir(), f"fairshare-ray-{os.geteuid()}.lock")
-    descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    descriptor = None
+    with contextlib.suppress(OSError):
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        # Another account that has taken the name must not be waited for.
+        if os.fstat(descriptor).st_uid == os.geteuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
     release = _Release(descriptor)
     try:
         yield release
@@ -127,8 +131,8 @@ def _alone() -> Iterator["_Release"]:
 class _Release:
     """Gives the lock back, once."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor: int | None = descriptor
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
