@@ -280,7 +280,7 @@ def test_a_user_without_rights_neither_sees_nor_reaches_the_actions(visit, tmp_p
         his = cluster.submit("root.etl", 1, name="his")
         visit.forgiven += ["401", "403", "ERR_"]
         page = visit(f"{cluster.url}/cluster/app/{his}")
-        page.get_by_label("Your token").fill(other)
+        page.get_by_label("Token").fill(other)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("button", name="Kill…").wait_for()
         page.goto(f"{cluster.url}/cluster/app/{mine}")

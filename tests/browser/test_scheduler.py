@@ -9,7 +9,7 @@ from tests.browser.cluster import running
 from tests.browser.conftest import capacity_configuration, fair_configuration, pools_configuration
 from tests.hadoop.configuration import free_ports
 
-from fairshare.server.access.tokens import UserTokens
+from fairshare.server.access.tokens import Identity, UserTokens
 from fairshare.server.settings import LiveSettings
 from fairshare.settings.shell import AuthenticationSettings
 
@@ -413,7 +413,7 @@ def with_tokens(given: LiveSettings) -> LiveSettings:
 
 
 def sign_in(page, token: str) -> None:
-    page.get_by_label("Your token").fill(token)
+    page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Sign in").click()
 
 
@@ -422,15 +422,24 @@ def test_the_page_asks_for_a_token_and_shows_nothing_before(visit, tmp_path):
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state", settings=with_tokens) as cluster:
         page = visit(cluster.url + PAGE)
-        page.get_by_text("This server wants a token").first.wait_for()
+        page.get_by_text("Who are you?").first.wait_for()
         assert page.get_by_label("Loading").count() == 0, "nothing is on its way"
         assert page.locator(".tree .vt-body .vt-row").count() == 0
         sign_in(page, "not-a-token")
-        page.get_by_label("Your token").wait_for()
+        page.get_by_role("alert").get_by_text("this token is unknown").wait_for()
         sign_in(page, UserTokens(tmp_path / "state").create("ann", 0))
         ready(page)
         assert page.locator(".who").inner_text() == "ann"
-        assert page.get_by_label("Your token").count() == 0
+        assert page.get_by_label("Token").count() == 0
+        code = cluster.server.authentication.codes.issue(Identity("ben"))
+        once = f"{cluster.url}{PAGE}#sign-in={code}"
+        page = ready(visit(once))
+        assert page.locator(".who").inner_text() == "ben"
+        assert page.url == cluster.url + PAGE, "the code is gone from the address"
+        again = page.context.browser.new_page()
+        again.goto(once)
+        again.get_by_role("alert").get_by_text("this address was used already").wait_for()
+        again.close()
 
 
 def test_what_is_anothers_is_shown_without_a_way_to_change_it(visit, tmp_path):

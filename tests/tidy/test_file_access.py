@@ -98,7 +98,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
         *("engines/local/gpus/found.py", "engines/local/groups.py"),
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/processes.py"),
-        *("server/access/peers.py", "server/copied_snapshot.py"),
+        *("server/access/pam.py", "server/access/peers.py", "server/copied_snapshot.py"),
         "yarn/rest/beans.py",
     ),
     "cgroups, /proc, and a container's logs, in its directory that only the server can change": (

@@ -1,8 +1,10 @@
 """The records of the cluster as a whole, of its shutdown, and of the caller."""
 
+from typing import Annotated
+
 import msgspec
 
-from fairshare.api.values import ActorBody, Amounts
+from fairshare.api.values import ActorBody, Amounts, Body, Duration, User
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -90,3 +92,44 @@ class Caller(msgspec.Struct, frozen=True):
     proven: bool
     administrator: bool
     administers: tuple[str, ...]
+
+
+class SignInWays(msgspec.Struct, frozen=True):
+    """What a page can sign in with: a token, the password of an account, and the address that
+    `fairshare open` prints, where an account may make tokens for itself."""
+
+    tokens: bool
+    passwords: bool
+    addresses: bool
+
+
+class SignInBody(Body, frozen=True, kw_only=True):
+    """The code of a one-time address, or an account (`user`) and its password."""
+
+    user: User | None = None
+    password: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)] | None = None
+    code: Annotated[str, msgspec.Meta(max_length=100)] | None = None
+    lifetime_ms: Duration | None = None
+
+
+class TokenBody(ActorBody, frozen=True, kw_only=True):
+    """How long a token of one's own is to be valid; by default as long as the server allows."""
+
+    lifetime_ms: Duration | None = None
+
+
+class OwnToken(msgspec.Struct, frozen=True):
+    """A token that an account has made for itself. It is not shown again."""
+
+    token: str
+    user: str
+    expires_ms: int
+
+
+class SignInCode(msgspec.Struct, frozen=True):
+    """What opens the pages at `url` once, as `URL/cluster/scheduler#sign-in=CODE`; the code is
+    empty where callers need no proof."""
+
+    url: str
+    code: str
+    expires_ms: int

@@ -27,7 +27,18 @@ from fairshare.api.applications import (
     UpdateBody,
     Uploaded,
 )
-from fairshare.api.cluster import Cluster, SafeMode, SafeModeBody, ShutdownBody, Stopping, Version
+from fairshare.api.cluster import (
+    Cluster,
+    OwnToken,
+    SafeMode,
+    SafeModeBody,
+    ShutdownBody,
+    SignInBody,
+    SignInCode,
+    Stopping,
+    TokenBody,
+    Version,
+)
 from fairshare.api.configuration import (
     Change,
     ChangeBody,
@@ -86,6 +97,10 @@ DECOMMISSION_NODES = _post("/admin/nodes/decommission", DecommissionBody, Nodes)
 UNDRAIN_NODES = _post("/admin/nodes/undrain", NodesBody, Nodes)
 SHOW_SAFE_MODE = _get("/admin/safe-mode", SafeMode)
 SET_SAFE_MODE = _post("/admin/safe-mode", SafeModeBody, SafeMode)
+
+SIGN_IN = _post("/sign-in", SignInBody, OwnToken, 201)
+MAKE_TOKEN = _post("/session/token", TokenBody, OwnToken, 201)
+MAKE_CODE = _post("/session/code", ActorBody, SignInCode, 201)
 
 SHOW_PROPERTIES = _get("/configuration/properties", Properties)
 CHANGE_PROPERTIES: Route[Change | CheckedChange] = Route(

@@ -319,8 +319,9 @@ def _port(settings: LiveSettings) -> Finding:
 def _browser(settings: LiveSettings) -> Finding:
     scheme = "http" if settings.certificate is None else "https"
     url = f"{scheme}://{settings.host}:{settings.port}"
-    if settings.authentication.required and not settings.authentication.tokens:
-        remedy = "set tokens = true in [authentication], restart, and: fairshare admin token create"
+    given = settings.authentication
+    if given.required and not (given.tokens or given.account_tokens or given.proxies):
+        remedy = "set account_tokens or tokens = true in [authentication], and restart"
         return Finding(
             "browser", "warning", f"{url}: the pages need a token, and tokens are off", remedy
         )

@@ -190,8 +190,8 @@ def _shell(options: InitOptions) -> str:
     if options.socket is not None:
         lines += [
             "[authentication]",
-            "# All others need a token. For the pages in a browser: tokens = true, and",
-            "# `fairshare admin token create USER`.",
+            "# All others need a token: of `fairshare login`, and for the pages in a browser an",
+            "# address of `fairshare open`. tokens = true: those of `fairshare admin token`, too.",
             "socket = true",
             "",
         ]

@@ -214,7 +214,7 @@ def _writable(place: Path) -> None:
         raise Failure(
             f"only the account that runs the server makes tokens, and {place} is not yours: ask an"
             " administrator for one. On the server's machine, verbs need none where the server has"
-            " a Unix socket"
+            " a Unix socket, and `fairshare login` prints one of your own"
         )
 
 

@@ -85,6 +85,13 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "Stop containers; their tasks run again.",
         ),
     },
+    "Sign in elsewhere": {
+        "login": ("fairshare.cli.login:login", "Print a token for your account."),
+        "open": (
+            "fairshare.cli.login:open_pages",
+            "Print an address that opens the pages, signed in as you.",
+        ),
+    },
     "Look back": {
         "history": ("fairshare.cli.history", "List ended applications of the last months."),
         "report": ("fairshare.cli.history:report", "Sum the usage by users, queues or months."),

@@ -28,10 +28,12 @@ from fairshare.client.answers import (
     Labels,
     Node,
     Owed,
+    OwnToken,
     Properties,
     Queue,
     Reason,
     Refreshed,
+    SignInCode,
     Stopping,
     Task,
     whole,
@@ -79,6 +81,24 @@ class CallTable:
     def cluster(self) -> Call[Cluster]:
         """The cluster as a whole."""
         return self._call(routes.SHOW_CLUSTER)
+
+    @method
+    def make_token(self, lifetime_ms: int | None = None) -> Call[OwnToken]:
+        """A token for the account that calls on the server's Unix socket."""
+        return self._call(routes.MAKE_TOKEN, lifetime_ms=lifetime_ms)
+
+    @method
+    def sign_in(
+        self, /, user: str, password: str, lifetime_ms: int | None = None
+    ) -> Call[OwnToken]:
+        """A token for an account of the server's machine and its password, where the server takes
+        passwords."""
+        return self._call(routes.SIGN_IN, user=user, password=password, lifetime_ms=lifetime_ms)
+
+    @method
+    def make_code(self) -> Call[SignInCode]:
+        """What opens the pages once for the account that calls on the server's Unix socket."""
+        return self._call(routes.MAKE_CODE)
 
     @method
     def configuration(self) -> Call[Configuration]:

@@ -306,6 +306,13 @@ def _network(text: str) -> str:
     return text
 
 
+def _service(text: str) -> str:
+    """The name of a service of PAM; raises ValueError."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
+        raise ValueError(f"{text!r} is not the name of a service of PAM, such as login")
+    return text
+
+
 class AuthenticationSettings(msgspec.Struct, frozen=True):
     """How callers prove who they are; without either they cannot, and the server listens on
     loopback alone.
@@ -313,17 +320,24 @@ class AuthenticationSettings(msgspec.Struct, frozen=True):
     With `tokens` by one that `fairshare admin token create` has made. Of the addresses in `proxies`
     (IP addresses or networks) the header `proxy_header` is believed. With `socket` only callers of
     the Unix socket, whose accounts the kernel names, need nothing else.
+
+    An account of the machine may have `account_tokens` that it makes itself (0: none), on the Unix
+    socket or with its password, each for `account_token_days` at most. `pam_service` is the service
+    of PAM that examines passwords; None: passwords are not taken.
     """
 
     tokens: bool = False
     socket: bool = False
     proxies: Annotated[tuple[str, ...], list_of(parsed(_network))] = ()
     proxy_header: str = "X-Forwarded-User"
+    account_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 10
+    account_token_days: Annotated[int, Meta(ge=1, le=3_650)] = 30
+    pam_service: Annotated[str | None, parsed(_service)] = None
 
     @property
     def required(self) -> bool:
         """Whether every caller needs a proof."""
-        return self.tokens or self.socket or bool(self.proxies)
+        return self.tokens or self.socket or bool(self.proxies) or self.pam_service is not None
 
 
 class RetentionSettings(msgspec.Struct, frozen=True):

@@ -112,6 +112,7 @@ def test_a_socket_that_others_cannot_reach_is_a_warning(examined, conf, tmp_path
     with socket.socket(socket.AF_UNIX) as local:
         local.bind(str(path))
         toml = f'[server]\nsocket = "{path}"\nport = 0\n[authentication]\nsocket = true\n'
+        toml += "account_tokens = 0\n"
         folder.chmod(0o700)
         found = examined(conf(toml))
         assert f"{folder} is closed to other accounts" in found["socket"]["message"]

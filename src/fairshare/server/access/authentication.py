@@ -1,6 +1,7 @@
 """The identification of callers by the credentials of a call.
 
-Four kinds are accepted: a user's token, the token of a driver's environment, the account behind a
+Four kinds are accepted: a user's token (of those that users make also where an administrator's are
+off), the token of a driver's environment, the account behind a
 connection of the Unix socket, and the header of a configured proxy.
 """
 
@@ -12,6 +13,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.server.access.peers import PREFIX as PEER
 from fairshare.server.access.peers import Peers
 from fairshare.server.access.proxies import Proxies
+from fairshare.server.access.sign_in import Attempts, Codes
 from fairshare.server.access.tokens import (
     PREFIX,
     DriverTokens,
@@ -35,12 +37,14 @@ class Authentication:
     ) -> None:
         self.required = settings.required
         self._settings = settings
-        self._users = users
+        self.users = users
         self._drivers = drivers
         self._state = state
         self._now_ms = now_ms
         self.peers = Peers()
         self.proxies = Proxies(settings.proxies)
+        self.codes = Codes()
+        self.attempts = Attempts()
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -52,8 +56,9 @@ class Authentication:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() == "bearer" and token:
-            if self._settings.tokens and token.startswith(PREFIX):
-                return self._users.identify(token, self._now_ms())
+            if token.startswith(PREFIX):
+                tokens = self._settings.tokens
+                return self.users.identify(token, self._now_ms(), all_kinds=tokens)
             return self._driver(token)
         if peer.startswith(PEER):
             return self.peers.identify(peer)

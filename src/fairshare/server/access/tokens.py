@@ -55,7 +55,7 @@ class TokensUnreadable(FairshareError):
 
 
 class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The stored data of a token. `expires_ms` None: never."""
+    """The stored data of a token. `expires_ms` None: never. `own`: its user has made it."""
 
     name: str
     user: str
@@ -64,6 +64,7 @@ class UserToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expires_ms: int | None = None
     administrator: bool = False
     note: str = ""
+    own: bool = False
 
 
 class UserTokens:
@@ -82,8 +83,12 @@ class UserTokens:
         expires_ms: int | None = None,
         administrator: bool = False,
         note: str = "",
+        own_most: int = 0,
     ) -> str:
-        """Make a token for a user; the returned text is not stored. Raises FairshareError."""
+        """Make a token for a user; the returned text is not stored. Raises FairshareError.
+
+        With `own_most` the user makes it, may have so many of these, and loses the oldest of more.
+        """
         if not user.strip() or not user.isprintable():
             raise FairshareError(f"{user!r} is not the name of a user")
         with self._changing():
@@ -92,8 +97,10 @@ class UserTokens:
             while name in known:
                 name = secrets.token_hex(4)
             text = f"{PREFIX}{name}_{secrets.token_urlsafe(32)}"
-            token = UserToken(name, user, _hash(text), now_ms, expires_ms, administrator, note)
-            self._write({**known, name: token})
+            token = UserToken(
+                *(name, user, _hash(text), now_ms, expires_ms, administrator, note, own_most > 0)
+            )
+            self._write({**_without_old(known, user, now_ms, own_most), name: token})
         return text
 
     def listed(self) -> list[UserToken]:
@@ -108,8 +115,9 @@ class UserTokens:
                 raise FairshareError(f"there is no token {name!r}: `fairshare admin token list`")
             self._write(known)
 
-    def identify(self, text: str, now_ms: int) -> Identity | None:
-        """The user of a token; None for one that is unknown, revoked or expired."""
+    def identify(self, text: str, now_ms: int, *, all_kinds: bool = True) -> Identity | None:
+        """The user of a token; None for one that is unknown, revoked or expired, and without
+        `all_kinds` for one that its user has not made."""
         form = _FORM.fullmatch(text)
         if form is None:
             return None
@@ -119,6 +127,8 @@ class UserTokens:
         if not hmac.compare_digest(kept, _hash(text)) or token is None:
             return None
         if token.expires_ms is not None and now_ms >= token.expires_ms:
+            return None
+        if not (all_kinds or token.own):
             return None
         return Identity(token.user, token.administrator, f"token {token.name}")
 
@@ -171,6 +181,25 @@ def masked(text: str) -> str:
     'GET /fsd_7_...'
     """
     return _INSIDE.sub(r"\1...", text) if PREFIX in text or DRIVER_PREFIX in text else text
+
+
+def _without_old(
+    tokens: dict[str, UserToken], user: str, now_ms: int, own_most: int
+) -> dict[str, UserToken]:
+    """The tokens without what gives way to a further one of a user's own: expired ones that users
+    have made, and the user's oldest beyond `own_most` with the new one."""
+    if not own_most:
+        return tokens
+    kept = {
+        name: token
+        for name, token in tokens.items()
+        if not token.own or token.expires_ms is None or now_ms < token.expires_ms
+    }
+    mine = [token for token in kept.values() if token.own and token.user == user]
+    mine.sort(key=lambda token: token.created_ms)
+    for token in mine[: max(0, len(mine) + 1 - own_most)]:
+        del kept[token.name]
+    return kept
 
 
 def _hash(text: str) -> str:

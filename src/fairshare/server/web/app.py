@@ -29,6 +29,7 @@ from fairshare.server.web import (
     nodes,
     queues,
     sessions,
+    sign_in,
     submissions,
     timelines,
 )
@@ -78,6 +79,7 @@ ROUTES: Final[list[ApiRoute]] = [
     *containers.ROUTES,
     *(route for interface in INTERFACES for route in interface.own_routes),
     *sessions.ROUTES,
+    *sign_in.ROUTES,
     *accounting.ROUTES,
     *cron.ROUTES,
     *nodes.ROUTES,
@@ -130,6 +132,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.server = server
     cron.connect(server)
     app.state.accounting_questions = asyncio.Semaphore(accounting.AT_ONCE)
+    app.state.password_turns = asyncio.Semaphore(sign_in.AT_ONCE)
     app.state.sessions = Sessions(server.settings.limits)
     app.state.draft_turns = configuration.Turns()
     app.state.own_routes = ROUTES

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairshare.api.routes import BASE
 from fairshare.core.model.identifiers import (
     ApplicationId,
     application_of,
@@ -31,7 +32,10 @@ from fairshare.server.web.answers import refusal
 from fairshare.server.web.limits import Buckets, too_many_requests
 
 KEY = "fairshare.identity"
-OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico")
+SIGN_IN = "/sign-in"
+"""The path, below `/api/v1`, where a browser begins a session."""
+
+OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico", f"{BASE}{SIGN_IN}")
 """Public paths: pages without data, which ask for a token themselves."""
 
 _OWN = re.compile(r"/api/v1/(applications|containers)/([^/]+)(/.*)?")
@@ -115,12 +119,18 @@ class AuthenticationMiddleware:
         await self.app(scope, receive, send)
 
     def _why_wrong(self) -> str:
-        if not self.server.settings.authentication.tokens:
+        settings = self.server.settings.authentication
+        own = "print one of your own on the server's machine with `fairshare login`, or "
+        ways = own if settings.account_tokens else ""
+        if settings.tokens:
             return (
-                "this server takes no tokens of users: an administrator switches them on with"
-                " tokens = true below [authentication] in fairshare.toml, and restarts the server"
+                "this token is unknown, revoked or too old:"
+                f" {ways}ask an administrator for a new one"
             )
-        return "this token is unknown, revoked or too old: ask an administrator for a new one"
+        return (
+            f"this server takes no tokens of administrators: {ways}have tokens = true set below"
+            " [authentication] in fairshare.toml, and the server restarted"
+        )
 
     def _how_to_authenticate(self, peer: str) -> str:
         if peer.startswith(PEER):

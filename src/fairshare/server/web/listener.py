@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.server.access.pam import FOLDERS, is_service
 from fairshare.server.access.proxies import Proxies
 from fairshare.server.access.repeated_messages import INTERVAL_S
 from fairshare.server.server import LiveServer
@@ -190,6 +191,7 @@ def check_exposure(settings: LiveSettings) -> None:
         address_of(settings.host)
     else:
         loopback_address(settings.host)
+    _check_passwords(settings)
     if not settings.trust_local_users and (problem := open_root(settings)):
         raise ConfigurationError(
             [
@@ -211,6 +213,8 @@ def open_root(settings: LiveSettings) -> str:
         callers = "callers need no proof"
     elif settings.socket is not None and settings.socket_group is None:
         callers = f"{settings.socket} is open to all"
+    elif settings.authentication.pam_service is not None:
+        callers = "the password of any account opens it"
     elif settings.hadoop.enabled == "yes":
         callers = "callers of Hadoop's ports need no proof"
     else:
@@ -219,6 +223,29 @@ def open_root(settings: LiveSettings) -> str:
         f"this server is root's, its containers run under its account, and {callers}: every"
         " account of this machine could run commands as root"
     )
+
+
+def _check_passwords(settings: LiveSettings) -> None:
+    """Raise ConfigurationError where passwords would cross a network as plain text, or where PAM
+    could not be asked about them."""
+    service = settings.authentication.pam_service
+    if service is None:
+        return
+    problems = []
+    if os.geteuid():
+        problems.append("only a server of root can examine the passwords of all accounts")
+    if not is_service(service):
+        problems.append(f"there is no {FOLDERS[0] / service}: name a service that is there")
+    here = ipaddress.ip_address(address_of(settings.host)).is_loopback
+    if not (here or settings.certificate or settings.authentication.proxies):
+        problems.append(
+            f"passwords would cross the network to {settings.host} as plain text: name a"
+            " certificate and its key below [server], or listen on 127.0.0.1"
+        )
+    if problems:
+        raise ConfigurationError(
+            [f"pam_service below [authentication] in fairshare.toml: {one}" for one in problems]
+        )
 
 
 def warn_of_exposure(settings: LiveSettings) -> None:

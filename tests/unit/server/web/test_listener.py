@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.server.web import listener
 from fairshare.server.web.listener import (
     bind,
     check_exposure,
@@ -113,6 +114,7 @@ def test_a_server_that_would_run_commands_as_root_for_every_account_does_not_sta
     server_settings, monkeypatch
 ):
     monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(listener, "is_service", lambda name: True)
     socket = msgspec.structs.replace(
         server_settings,
         socket="/run/fairshare.sock",
@@ -122,7 +124,10 @@ def test_a_server_that_would_run_commands_as_root_for_every_account_does_not_sta
         exposed(server_settings, "127.0.0.1"), hadoop=HadoopSettings(enabled="yes")
     )
     on_ray = msgspec.structs.replace(server_settings, engine="ray")
-    for settings in (server_settings, socket, hadoop, on_ray):
+    passwords = msgspec.structs.replace(
+        server_settings, authentication=AuthenticationSettings(pam_service="login")
+    )
+    for settings in (server_settings, socket, hadoop, on_ray, passwords):
         with pytest.raises(ConfigurationError, match="every account of this machine could run"):
             check_exposure(settings)
         check_exposure(msgspec.structs.replace(settings, trust_local_users=True))
@@ -141,4 +146,27 @@ def test_a_server_of_root_starts_where_not_every_account_is_given_its_rights(
     as_users = msgspec.structs.replace(tokens, socket="/run/fairshare.sock", run_as="user")
     elsewhere = msgspec.structs.replace(server_settings, engine="nodemanagers")
     for settings in (tokens, grouped, as_users, elsewhere):
+        check_exposure(settings)
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"pam_service": "no-such-service"}, "there is no /etc/pam.d/no-such-service"),
+        ({"pam_service": "login", "host": "0.0.0.0"}, "as plain text"),
+        ({"pam_service": "login", "uid": 1000}, "only a server of root"),
+    ],
+)
+def test_passwords_are_not_taken_where_they_cannot_be_examined_or_would_be_read(
+    server_settings, monkeypatch, keys, problem
+):
+    monkeypatch.setattr("os.geteuid", lambda: keys.get("uid", 0))
+    monkeypatch.setattr(listener, "is_service", lambda name: name == "login")
+    settings = msgspec.structs.replace(
+        server_settings,
+        authentication=AuthenticationSettings(pam_service=keys["pam_service"]),
+        host=keys.get("host", "127.0.0.1"),
+        run_as="user",
+    )
+    with pytest.raises(ConfigurationError, match=problem):
         check_exposure(settings)

@@ -19,7 +19,7 @@ import { fill, h, svg } from "./document.js";
 import { drawFinder } from "./finder.js";
 import { shortcut, showKeys } from "./keyboard.js";
 import { session } from "./session.js";
-import { drawSignIn } from "./sign-in.js";
+import { drawSignIn, redeemAddress } from "./sign-in.js";
 import { blank, notice } from "./states.js";
 import { store } from "./store.js";
 import { Timeline } from "./timeline.js";
@@ -36,7 +36,8 @@ export class Shell {
     this.cluster = null;
   }
 
-  start() {
+  async start() {
+    await redeemAddress();
     document.body.append(h("a", { class: "skip", href: "#main" }, "To the content"), this.top, this.timeline.element,
       this.notices, this.place);
     followLinks((path) => this.entryOf(path) !== null);
@@ -115,7 +116,9 @@ export class Shell {
         : notice("bad", [h("b", {}, "Not connected "), `since ${instant(since_ms)} (${age}). What you see is the last state received; `,
           `this page tries again ${retry_ms ? `every ${duration(retry_ms)}` : "by itself"}.`], button));
     }
-    if (state === "signed-out") found.push(drawSignIn());
+    const signedOut = state === "signed-out";
+    if (signedOut) found.push(drawSignIn(() => this.drawNotices()));
+    document.body.classList.toggle("signed-out", signedOut);
     if (store.moment !== null) {
       found.push(notice("past", [`You look at `, h("b", {}, instant(store.moment)), `, ${duration(Date.now() - store.moment)} ago. `,
         "Everything here shows that moment, and says where something is not kept; actions are off."],

@@ -30,7 +30,7 @@ export function entryState(entry, what, rows = 12) {
 export function faultState(fault, what) {
   const again = h("button", { class: "btn", type: "button", on: { click: () => store.refresh() } }, "Try again");
   if (fault.kind === "signed-out") {
-    return blank({ title: "Who are you?", text: "This server wants a token. Sign in above to see this view." });
+    return blank({ title: "Not signed in", text: "Sign in above to see this view." });
   }
   if (fault.kind === "denied") {
     return blank({ title: `You may not see ${what}`, text: fault.message,
