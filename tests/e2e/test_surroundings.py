@@ -1,6 +1,7 @@
 """Commands run as in the shell that submits them: directory, variables, umask, limits."""
 
 import contextlib
+import json
 import os
 import resource
 import subprocess
@@ -106,6 +107,27 @@ def test_variables_come_along_as_chosen(printed):
     assert printed("--export", "all", "--env", "MODE=slow", *show, **mine) == f"{path},slow,x,/v\n"
     assert printed("--export", "SECRET", *show, **mine).endswith(",,x,\n")
     assert not printed("--export", "none", *show, **mine).startswith("/my/bin")
+
+
+def test_run_takes_along_the_whole_environment_which_is_not_recorded(shell, server):
+    words = ("run", "--queue", "a", "--memory", "64m", "--name", "secretive")
+    line = 'echo "$SECRET,$MODE,$HOME"; cat "$FAIRSHARE_CONTAINER_DIRECTORY"/../../../payloads/*'
+    mine = {"SECRET": "pass-23-word", "MODE": "fast"}
+    done = shell(*words, "--env", "MODE=slow", "--", "sh", "-c", line, **mine)
+    assert done.stdout.startswith("pass-23-word,slow,"), done.stderr
+    assert '"SECRET":"pass-23-word"' in done.stdout  # in a file while it runs
+    records = b"".join(path.read_bytes() for path in server.state.glob("journal.sqlite3*"))
+    assert b"secretive" in records
+    assert b"pass-23-word" not in records
+    assert not list(server.state.glob("payloads/*"))
+    listed = shell("apps", "--all", "--json").stdout
+    assert "pass-23-word" not in listed
+    numbers = {one["name"]: one["id"] for one in json.loads(listed)["applications"]}
+    again = shell("resubmit", numbers["secretive"])
+    assert "the whole environment of a shell, which is not kept" in again.stderr
+    for left_out in ("default", "none"):
+        done = shell(*words, "--export", left_out, "--", "sh", "-c", 'echo "$SECRET"', **mine)
+        assert done.stdout == "\n"
 
 
 def test_umask_and_soft_limits_come_along(printed):

@@ -105,6 +105,9 @@ class Command(CommandFields, Body, frozen=True, kw_only=True):
     .sif file) by podman, docker or apptainer, whichever the server has. There it finds its working
     directory, and the `mounts`: `/data`, `/data/sets:/data:ro`.
 
+    `private_environment` are further variables that are not recorded: they are kept in a file that
+    only the engine reads, while the application is not over. The others come before them.
+
     With `terminal` it runs in a terminal, to which `/containers/ID/terminal` connects. It then ends
     when no user is attached for a while, or when it is idle, as the server is configured.
     """
@@ -113,6 +116,7 @@ class Command(CommandFields, Body, frozen=True, kw_only=True):
     command: str | None = None
     callable: bytes = b""  # in JSON base64 of a pickled (function, arguments, keyword arguments)
     payload: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")] | None = None
+    private_environment: dict[str, str] = EMPTY
 
 
 class TaskArray(Body, frozen=True, kw_only=True):

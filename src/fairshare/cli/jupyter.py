@@ -50,7 +50,7 @@ def command(
     options = submit.given_options(options)
     options = submit.completed(client, {"name": "jupyter", **options})
     submission = submit.from_command(("jupyter", "lab"), {**options, "max_attempts": 1})
-    submission = with_caller(client, submission, options, of_file=False)
+    submission = with_caller(client, submission, options, whole=True)
     program = _program(submission) if shares_files(client.cluster()) else "jupyter-lab"
     if idle is None:
         # The engine gives containers the time of their queue; the shell passes it on.

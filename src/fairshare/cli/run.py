@@ -141,7 +141,7 @@ command.params += options_without("max_attempts")
 def _run(client: Client, command_line: tuple[str, ...], options: Mapping[str, object]) -> int:
     options = submit.completed(client, options)
     submission = submit.from_command(command_line, options)
-    submission = with_caller(client, submission, options, of_file=False)
+    submission = with_caller(client, submission, options, whole=True)
     with Endings() as endings:
         application = client.submit(submission)
         print_differences(client, submission, application)

@@ -47,7 +47,7 @@ def command(client: Client, command_line: tuple[str, ...], **options: object) ->
     options = submit.given_options(options)
     options = submit.completed(client, options)
     submission = submit.from_command(without_dashes(command_line) or SHELL, options)
-    submission = _on_terminal(with_caller(client, submission, options, of_file=False))
+    submission = _on_terminal(with_caller(client, submission, options, whole=True))
     with Endings() as endings:
         application = client.submit(submission)
         print_differences(client, submission, application)

@@ -19,7 +19,13 @@ import msgspec
 from fairshare.api.work import Command
 from fairshare.cli.user_defaults import defaults_file
 from fairshare.client import Client, Submission
-from fairshare.client.caller import exported, shares_files, taken_along, this_caller
+from fairshare.client.caller import (
+    exported,
+    private_variables,
+    shares_files,
+    taken_along,
+    this_caller,
+)
 from fairshare.client.errors import NotHere
 from fairshare.documents.output_names import check_pattern
 from fairshare.wording import counted, plain_lines
@@ -169,19 +175,28 @@ def chosen_environment(options: Mapping[str, Any]) -> PythonEnvironment | None:
 
 
 def with_caller(
-    client: Client, submission: Submission, options: Mapping[str, Any], *, of_file: bool
+    client: Client,
+    submission: Submission,
+    options: Mapping[str, Any],
+    *,
+    of_file: bool = False,
+    whole: bool = False,
 ) -> Submission:
     """The submission with what it takes along; raises NotHere.
 
     Only a server on this machine gets it without an option that says so. A job file names its
-    directories itself.
+    directories itself. With `whole` all variables come along by default, of which only those of
+    other commands are recorded.
     """
     here = shares_files(client.cluster())
-    variables = exported(options.get("export", "default" if here else "none"))
+    whole = whole and here and options.get("export", "all") == "all" and "image" not in options
+    wanted = "default" if whole else options.get("export", "default" if here else "none")
+    variables = exported(wanted)
     if "export" not in options:
         variables |= {
             name: os.environ[name] for name in options.get("exported", ()) if name in os.environ
         }
+    private = private_variables() if whole else {}
     environment = chosen_environment(options)
     if "image" in options and environment is not None:
         raise click.UsageError("--python, --venv and --conda: an image has a Python of its own")
@@ -193,7 +208,14 @@ def with_caller(
     caller = this_caller() if here else None
     current = "directory" not in options and not of_file
     into_images = "export" in options
-    return taken_along(submission, caller, variables, directory=current, into_images=into_images)
+    return taken_along(
+        submission,
+        caller,
+        variables,
+        directory=current,
+        into_images=into_images,
+        private=private,
+    )
 
 
 NEEDED: Final = (

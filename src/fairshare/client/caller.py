@@ -4,6 +4,7 @@ By default only to a server whose containers share this machine's homes: elsewhe
 nothing.
 """
 
+import contextlib
 import os
 import re
 import resource
@@ -50,6 +51,9 @@ EXPORTED = (
 )
 """The variables that a command takes along by default, and those that begin with LC_. Not all:
 they are recorded in the server's journal, and others may be secret."""
+
+MOST_PRIVATE_BYTES = 240 * 1024
+"""Of a whole environment that is taken along by default: a server takes 256 KB of one command."""
 
 # Not compiled here, which every command would wait for: `re` keeps what it has compiled.
 _OWN = "FAIRSHARE_.*|HOME|LOGNAME|SHELL|USER|PWD|OLDPWD|SHLVL|TMPDIR|_|[A-Z]+_VISIBLE_DEVICES"
@@ -131,6 +135,29 @@ def exported(wanted: str, environment: Mapping[str, str] = os.environ) -> dict[s
     return {name: environment[name] for name in names}
 
 
+def private_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """All further variables than those of `default`, for a server that does not record them;
+    without those that are not text. Raises NotHere if they are too large.
+
+    >>> private_variables({"PATH": "/bin", "HOME": "/root", "HF_HOME": "/data", "X": "\udcff"})
+    {'HF_HOME': '/data'}
+    """
+    default, everything = exported("default", environment), exported("all", environment)
+    private = {}
+    for name, text in everything.items():
+        if name not in default:
+            with contextlib.suppress(UnicodeEncodeError):
+                (name + text).encode()
+                private[name] = text
+    size = sum(len(word.encode()) + 1 for item in private.items() for word in item)
+    if size > MOST_PRIVATE_BYTES:
+        raise NotHere(
+            f"your environment has {size} bytes, and {MOST_PRIVATE_BYTES} can be passed on: give"
+            " --export default, or --export NAME,NAME with those that the command needs"
+        )
+    return private
+
+
 def taken_along(
     submission: Submission,
     caller: Caller | None,
@@ -138,18 +165,21 @@ def taken_along(
     *,
     directory: bool,
     into_images: bool = True,
+    private: Mapping[str, str] = {},
 ) -> Submission:
     """The submission, whose commands take along variables, and umask and limits of a caller.
 
     With `directory` those without one run in the caller's, where they can enter it. Commands in
     images take variables along only with `into_images`: the PATH of this machine is not theirs.
-    What a command says itself is kept.
+    What a command says itself is kept. `private` are variables that the server does not record.
     """
 
     def added(command: Command) -> Command:
         along = variables if into_images or command.image is None else {}
         environment = {**along, **command.environment}
         more: dict[str, object] = {"environment": environment} if environment else {}
+        if private and command.image is None:
+            more["private_environment"] = dict(private)
         if caller is not None:
             limits: dict[ProcessLimit, int] = {**caller.limits, **command.limits}
             if directory and command.directory is None:

@@ -353,12 +353,12 @@ def _base(account: int, temporary: Path) -> Path:
 
 def _remove_earlier(base: Path, boot: str) -> None:
     """Delete what agents left before the machine was started again."""
-    for path in base.iterdir():
-        if not path.name.startswith(f"{boot}-"):
-            try:
+    try:
+        for path in base.iterdir():
+            if not path.name.startswith(f"{boot}-"):
                 remove_tree(path, levels=_LEVELS)
-            except OSError as error:
-                _log.warning("%s cannot be deleted: %s", path, cause(error))
+    except OSError as error:
+        _log.warning("what was left in %s cannot be deleted: %s", base, cause(error))
 
 
 def _read(files: ContainerFiles, file: str, offset: int, limit: int) -> tuple[bytes, int]:

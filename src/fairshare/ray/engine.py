@@ -32,6 +32,8 @@ from fairshare.core.model.resources import VCORES, Resource, ResourceTypes
 from fairshare.core.model.work import Command
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.views import QueueView
+from fairshare.engines.local.outcome import StartFailure
+from fairshare.engines.local.preparation import with_variables
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.errors import AccountsUnavailable, EngineError, InputError
 from fairshare.ray.messages import (
@@ -227,6 +229,11 @@ class RayEngine:
         node = self._up.get(order.node)
         if node is None:
             self._fail(order, f"the node {order.node} does not answer now")
+            return
+        try:
+            order = with_variables(self._directory, order)
+        except StartFailure as failure:
+            self._fail(order, failure.diagnostics)
             return
         call = b""
         if order.command.payload is not None:

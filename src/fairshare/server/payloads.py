@@ -1,5 +1,5 @@
-"""The files of payloads: the pickled Python calls of unfinished applications, and those that were
-uploaded and that no submission has named yet.
+"""The files of payloads: the pickled Python calls of unfinished applications and their variables
+that are not recorded, and calls that were uploaded and that no submission has named yet.
 
 A payload is named by the hash of its content, so that equal payloads share one file:
 
@@ -93,7 +93,7 @@ class Payloads:
         self._name(event.application, (group.command for group in event.tasks))
 
     def _launched(self, record: Record, event: ContainerLaunched) -> None:
-        if event.command is not None and event.command.payload is not None:
+        if event.command is not None and event.command.payloads:
             self._name(application_of(event.container), (event.command,))
 
     def _ended(self, record: Record, event: ApplicationEnded) -> None:
@@ -144,33 +144,40 @@ class Payloads:
     @contextlib.asynccontextmanager
     async def of_command(self, command: Command) -> AsyncIterator[Command]:
         """The same for one command."""
-        if command.payload is not None and not command.callable:
-            with self.needed(command.payload.digest):  # uploaded before, and may expire meanwhile
-                yield command
-            return
-        if not command.callable:
+        with contextlib.ExitStack() as held:
+            if command.payload is not None and not command.callable:
+                # Uploaded before, and may expire meanwhile.
+                held.enter_context(self.needed(command.payload.digest))
+            if command.callable:
+                payload = await self._written(held, command.callable, "callable")
+                command = msgspec.structs.replace(command, callable=b"", payload=payload)
+            if command.private:
+                variables = await self._written(held, command.private, "environment")
+                command = msgspec.structs.replace(command, private=b"", variables=variables)
             yield command
-            return
+
+    async def _written(self, held: contextlib.ExitStack, content: bytes, what: str) -> Payload:
+        """The payload with a content, which is kept meanwhile; raises InputError."""
         self.check()
-        payload = Payload(hashlib.sha256(command.callable).hexdigest(), len(command.callable))
-        with self.needed(payload.digest):
-            try:
-                await asyncio.to_thread(write_payload, self._state, payload, command.callable)
-            except OSError as error:
-                raise InputError(
-                    "disk-full",
-                    f"the callable cannot be written to {self._state / PAYLOADS}: {error.strerror};"
-                    " nothing was recorded",
-                ) from error
-            yield msgspec.structs.replace(command, callable=b"", payload=payload)
+        payload = Payload(hashlib.sha256(content).hexdigest(), len(content))
+        held.enter_context(self.needed(payload.digest))
+        try:
+            await asyncio.to_thread(write_payload, self._state, payload, content)
+        except OSError as error:
+            raise InputError(
+                "disk-full",
+                f"the {what} cannot be written to {self._state / PAYLOADS}: {error.strerror};"
+                " nothing was recorded",
+            ) from error
+        return payload
 
     def _name(self, application: ApplicationId, commands: Iterable[Command]) -> None:
         for command in commands:
-            if command.payload is not None:
+            for payload in command.payloads:
                 named = self._named.setdefault(application, set())
-                if command.payload.digest not in named:
-                    named.add(command.payload.digest)
-                    self._needed[command.payload.digest] += 1
+                if payload.digest not in named:
+                    named.add(payload.digest)
+                    self._needed[payload.digest] += 1
 
     def _release(self, digest: str) -> None:
         self._needed[digest] -= 1

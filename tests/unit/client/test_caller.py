@@ -4,7 +4,14 @@ import pytest
 
 from fairshare.api.cluster import Cluster
 from fairshare.api.work import DriverCommand, Submission, TaskGroup
-from fairshare.client.caller import Caller, exported, runs_here, taken_along, this_caller
+from fairshare.client.caller import (
+    Caller,
+    exported,
+    private_variables,
+    runs_here,
+    taken_along,
+    this_caller,
+)
 from fairshare.client.errors import NotHere
 from fairshare.this_machine import this_machine
 
@@ -56,3 +63,10 @@ def test_a_deleted_directory_cannot_be_taken_along(tmp_path, monkeypatch):
     gone.rmdir()
     with pytest.raises(NotHere, match="does not exist any more"):
         this_caller()
+
+
+def test_a_whole_environment_that_is_too_large_is_refused_with_what_to_do():
+    large = {f"LARGE_{number}": "x" * 100_000 for number in range(3)}
+    with pytest.raises(NotHere, match="give --export default"):
+        private_variables(large)
+    assert private_variables({"LARGE": "x" * 100_000}) == {"LARGE": "x" * 100_000}

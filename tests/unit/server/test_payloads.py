@@ -64,6 +64,31 @@ async def test_a_file_goes_when_the_last_application_that_needs_it_is_over(serve
     assert engine.forgotten == [DIGEST]
 
 
+async def test_variables_that_are_not_recorded_survive_a_restart_and_go_with_the_application(
+    settings, engine
+):
+    private = b'{"SECRET":"pass-23-word"}'
+    command = Command(("true",), callable=b"", private=private)
+    tasks = (TaskGroup("t", 1, (512, 1), command),)
+    server = LiveServer(settings, lambda settings, path: engine)
+    await server.start("http://127.0.0.1:1")
+    await submit(server, SubmitApplication("ann", "default", tasks=tasks))
+    (container,) = await launched(server, engine)
+    variables = engine.orders[container].command.variables
+    server.retention.save()
+    await server.close()
+    for path in server.directory.path.glob("journal.sqlite3*"):
+        assert private not in path.read_bytes()
+    server = await restarted(settings, engine)
+    try:
+        assert (server.directory.path / variables.file).read_bytes() == private
+        await server.service.ask(KillApplication(1, "ann"))
+        await until(server, lambda: server.service.state.applications[1].over)
+        assert files(server) == set()
+    finally:
+        await server.close()
+
+
 async def test_what_is_refused_leaves_no_file(server):
     await submit(server, with_call(queue="root"))
     assert files(server) == set()

@@ -26,6 +26,11 @@ def again(application: Application, *, failed: bool) -> SubmitApplication:
             "it ran what a program had sent, which is not kept after its end: let the program"
             " submit it again"
         )
+    if any(one is not None and one.variables for one in commands):
+        raise ValueError(
+            "it had the whole environment of a shell, which is not kept after its end: run it"
+            " again from there"
+        )
     if failed:
         given = msgspec.structs.replace(given, tasks=_left(application))
     return msgspec.structs.replace(

@@ -17,8 +17,8 @@ PAYLOADS = "payloads"
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """A file with a task's callable, which is too large for every record: its SHA-256 in
-    hexadecimal digits, and its size in bytes."""
+    """A file with a task's callable, which is too large for every record, or with variables that
+    are not for records: its SHA-256 in hexadecimal digits, and its size in bytes."""
 
     digest: str
     size: int
@@ -40,12 +40,22 @@ class Command(CommandFields, frozen=True):
     With `is_launch_context` the file has a launch context of YARN instead
     (`ContainerLaunchContextProto`): its commands, environment, files and tokens, which may be
     secret. `arguments` then only shows what it runs.
+
+    The file of `variables` has further variables as JSON, for which those of `environment` are not
+    replaced; `private` is the same before it is written to a file.
     """
 
     arguments: tuple[str, ...] = ()
     callable: bytes = b""
     payload: Payload | None = None
     is_launch_context: bool = False
+    private: bytes = b""
+    variables: Payload | None = None
+
+    @property
+    def payloads(self) -> tuple[Payload, ...]:
+        """The files that it needs."""
+        return tuple(one for one in (self.payload, self.variables) if one is not None)
 
     @property
     def is_special(self) -> bool:

@@ -18,6 +18,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from fairshare.core.model.work import Command
 from fairshare.engines.local.accounts import Account, find_account
 from fairshare.engines.local.directories import ContainerDirectory
@@ -27,6 +29,7 @@ from fairshare.engines.local.launch import DIRECTORY_VARIABLE, Launch
 from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import NOT_EXECUTABLE, NOT_FOUND, StartFailure
 from fairshare.engines.protocol import IDLE_VARIABLE, QUEUE_VARIABLE, LaunchOrder
+from fairshare.wording import cause
 
 INHERITED = (
     "HOME",
@@ -112,6 +115,24 @@ def environment(
         "FAIRSHARE_MEMORY_MB": str(order.memory_mb),
         "FAIRSHARE_VCORES": str(order.vcores),
     }
+
+
+def with_variables(state: Path, order: LaunchOrder) -> LaunchOrder:
+    """The order with the variables of its command that are not recorded; raises StartFailure."""
+    command = order.command
+    if command.variables is None:
+        return order
+    try:
+        content = (state / command.variables.file).read_bytes()
+    except OSError as error:
+        raise StartFailure(
+            NOT_FOUND,
+            f"the environment that it took along cannot be read: {cause(error)}. Was the state"
+            " directory copied without its payloads? Run it once more",
+        ) from error
+    variables = {**msgspec.json.decode(content, type=dict[str, str]), **command.environment}
+    command = msgspec.structs.replace(command, environment=variables, variables=None)
+    return msgspec.structs.replace(order, command=command)
 
 
 OWN_COPIES = "users"

@@ -30,7 +30,7 @@ from fairshare.engines.local.ending import EndingRoom, Watched
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
-from fairshare.engines.local.preparation import Preparation, call_of
+from fairshare.engines.local.preparation import Preparation, call_of, with_variables
 from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import KeptFiles, Reports
 from fairshare.engines.local.state import StateDirectory
@@ -283,6 +283,7 @@ class Watcher:
             if gpus is None:  # another container has them, and is watched
                 self._waiting.append(order)
                 return
+            order = with_variables(self._state.path, order)
             launch, secrets = self._preparation.launch(order, directory, gpus).without_secrets()
             owner = (launch.uid, launch.gid) if launch.account else None
             call = call_of(self._state.path, order.command, owner)

@@ -180,9 +180,10 @@ def size_of_command(command: Command) -> int:
     environment = sum(
         len(name) + len(value) + 2 * OF_A_WORD for name, value in command.environment.items()
     )
-    payload = 0 if command.payload is None else command.payload.size
+    payload = sum(one.size for one in command.payloads)
     payload += sum(map(len, filter(None, (command.output, command.error, command.input))))
-    return _words(command.arguments) + environment + len(command.callable) + payload
+    files = len(command.callable) + len(command.private) + payload
+    return _words(command.arguments) + environment + files
 
 
 def _words(words: Iterable[str]) -> int:

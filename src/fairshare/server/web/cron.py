@@ -143,6 +143,8 @@ def _check_repeatable(submission: Submission) -> None:
         problems.append("deadline: it is one instant; use a lifetime")
     if any(group.callable or group.payload for group in submission.tasks):
         problems.append("a callable: submit a command")
+    if any(group.private_environment for group in submission.tasks):
+        problems.append("private_environment: it is not kept; use environment")
     if problems:
         raise InputError("bad-request", "a cron job cannot have " + "; ".join(problems))
 

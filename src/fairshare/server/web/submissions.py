@@ -101,7 +101,7 @@ class Translation:
             self.problems.append(f"{place}.arguments[0]: names no program")
         if any("\0" in argument for argument in arguments):
             self.problems.append(f"{place}: an argument holds a NUL character")
-        for name, value in body.environment.items():
+        for name, value in (*body.environment.items(), *body.private_environment.items()):
             if not name or "=" in name or "\0" in name + value:
                 self.problems.append(
                     f"{place}.environment: {name!r} cannot be set: a name is not empty and has no "
@@ -129,13 +129,16 @@ class Translation:
         limit_ms = getattr(body, "time_limit_ms", None)
         if signal is not None and signal.before_ms and limit_ms is None:
             self.problems.append(f"{place}.end_signal.before_ms: there is no time limit")
+        private = body.private_environment
         command = Command(
             arguments,
             body.callable,
             self._payload(body, place),
+            private=msgspec.json.encode(private) if private else b"",
             **work.common_fields(body, work.CommandFields),
         )
-        large = too_large(command, self.limits)
+        all_variables = {**private, **body.environment}
+        large = too_large(msgspec.structs.replace(command, environment=all_variables), self.limits)
         if large:
             self.problems.append(f"{place}: {large}")
         return command

@@ -25,6 +25,8 @@ from fairshare.core.model.work import Command
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.engines.local.machine import raise_file_limit
+from fairshare.engines.local.outcome import StartFailure
+from fairshare.engines.local.preparation import with_variables
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import EngineError, InputError
 from fairshare.runtime.observers import Observers
@@ -292,6 +294,10 @@ class NodeManagersEngine:
     async def _context_of(
         self, order: LaunchOrder, granted: ContainerAllocated
     ) -> ContainerLaunchContextProto:
+        try:
+            order = await asyncio.to_thread(with_variables, self._directory, order)
+        except StartFailure as failure:
+            raise EngineError(failure.diagnostics) from failure
         payload = order.command.payload
         if payload is None:
             return own_context(order, order.command.callable)
