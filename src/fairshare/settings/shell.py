@@ -140,6 +140,8 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     `application_kept_containers` folders are kept, and of a user `user_kept_containers`. A
     container may have `process_limit` processes and threads; 0: any.
     `no_new_privileges`: nothing in a container gains rights by a set-user-id program.
+    `own_processors`: a container runs on as many processors of its own as it has vcores, where a
+    vcore is a processor.
 
     `gpus` are those that are assigned to containers, each to one: all that this machine has
     (`auto`), a number of them, those with these names, or none.
@@ -161,6 +163,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     user_kept_containers: Annotated[int, Meta(ge=10, le=2**40)] = 200_000
     process_limit: Annotated[int, Meta(ge=0, le=2**22)] = 8192
     no_new_privileges: bool = False
+    own_processors: bool = True
     gpus: Annotated[GpuSetting, _GPUS] = "none"
     interactive_idle_s: Annotated[int, Meta(ge=0, le=100_000_000)] = 3600
     interactive_detached_s: Annotated[int, Meta(ge=1, le=100_000_000)] = 60

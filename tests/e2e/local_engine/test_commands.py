@@ -253,3 +253,34 @@ def test_temporary_files_of_containers_that_are_gone_are_deleted_at_a_start(star
     (left / "a").mkdir(parents=True)
     start()
     until(lambda: not left.exists())
+
+
+def test_a_container_sees_as_many_processors_as_it_has_vcores_where_a_vcore_is_one(start, state):
+    count = len(os.sched_getaffinity(0))
+    if count < 2:
+        pytest.skip("the machine has one processor")
+    local, reports = start(vcores=2)
+    assert local.nodes()[0].attributes["processors"] == "own"
+    seen = []
+    for number in (1, 2):
+        wanted = shell(number, "nproc; grep Cpus_allowed_list /proc/self/status; exec sleep 1000")
+        local.launch(wanted)
+        reports.started(container_id(1, 1, number))
+        stdout = local.files(wanted.application_name, wanted.container_name).stdout
+        until(lambda stdout=stdout: len(stdout.read_text().splitlines()) == 2)
+        seen.append(stdout.read_text().splitlines())
+    (one, first), (other, second) = seen
+    assert (one, other) == ("1", "1")
+    assert first != second
+
+
+def test_containers_share_all_processors_where_there_are_more_vcores_or_the_settings_say_so(start):
+    count = len(os.sched_getaffinity(0))
+    for settings in ({"vcores": count + 1}, {"vcores": 1, "own_processors": False}):
+        local, reports = start(**settings)
+        assert local.nodes()[0].attributes["processors"] == "shared"
+        line = f'test "$(nproc)" = {count}'
+        local.launch(shell(settings["vcores"], line, environment={"OMP_NUM_THREADS": ""}))
+        container = container_id(1, 1, settings["vcores"])
+        assert reports.exited(container).exit_code == 0
+        local.close(stop_containers=True)

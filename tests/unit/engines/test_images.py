@@ -35,7 +35,7 @@ def wrapped(tmp_path: Path, program: str, gpus=(), vendor=None, account=None, **
     )
     environment = {"PATH": "/bin", "HOME": "/root", "MODE": "fast", "FAIRSHARE_TOKEN": "secret"}
     images = Images(str(path), ("--security-opt=x",))
-    return images.wrapped(order, environment, Path("/c"), LIMITS, account, gpus, vendor)
+    return images.wrapped(order, environment, Path("/c"), LIMITS, account, gpus, vendor, (3, 7))
 
 
 def has(arguments, *words):
@@ -49,6 +49,7 @@ def test_docker_gets_the_limits_which_its_daemon_holds(tmp_path):
         ("--memory", "512m", "--memory-swap", "512m"),
         ("--pids-limit", "100"),
         ("--cpu-shares", "2048"),
+        ("--cpuset-cpus", "3,7"),
         ("--user", "1001:1001"),
         ("--gpus", '"device=0,3"'),
         ("--env", "MODE"),

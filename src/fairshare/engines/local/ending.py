@@ -25,6 +25,7 @@ from fairshare.engines.local import groups, processes
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.local.gpus.engine import AssignedGpus
 from fairshare.engines.local.launch import DIRECTORY_VARIABLE, Launch
+from fairshare.engines.local.processors import OwnProcessors
 from fairshare.engines.local.zygote import MOST_STOPS
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import EngineError
@@ -202,8 +203,14 @@ def end_all(directory: ContainerDirectory, launch: Launch | None) -> None:
 class EndingRoom:
     """The resources that containers hold on each node, including ending ones."""
 
-    def __init__(self, offers: Iterable[NodeOffer], gpus: AssignedGpus | None = None) -> None:
+    def __init__(
+        self,
+        offers: Iterable[NodeOffer],
+        gpus: AssignedGpus | None = None,
+        processors: OwnProcessors | None = None,
+    ) -> None:
         self.gpus = gpus or AssignedGpus({})
+        self.processors = processors or OwnProcessors()
         self._totals = {offer.node: offer.resources for offer in offers}
         self._held: dict[str, dict[str, int]] = {name: {} for name in self._totals}
         self._ending: dict[str, int] = {}
@@ -211,6 +218,7 @@ class EndingRoom:
     def enter(self, watched: Watched) -> None:
         self._add(watched, 1)
         self.gpus.enter(watched.launch)
+        self.processors.enter(watched.launch)
 
     def ends(self, watched: Watched) -> None:
         """Mark a container as ending."""
@@ -222,6 +230,7 @@ class EndingRoom:
         """Remove a container whose processes have all ended."""
         self._add(watched, -1)
         self.gpus.leave(watched.launch)
+        self.processors.leave(watched.launch)
         if watched.ending:
             self._ending[watched.launch.node] -= 1
 

@@ -44,6 +44,7 @@ from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation, forget_copies
 from fairshare.engines.local.processes import is_alive
+from fairshare.engines.local.processors import OwnProcessors, find_processors, memories_of
 from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import KeptFiles, Reports
 from fairshare.engines.local.sessions.opening import open_command, open_terminal
@@ -86,6 +87,8 @@ class LocalEngine:
     * `run_as`: `server`, or `user` for the account of the user who submitted the application.
     * `gpus`: the GPUs that are assigned to containers, each to one; they are amounts of the nodes,
       split as all others. None: GPUs are not assigned.
+    * `own_processors`: containers run on as many processors of their own as they have vcores, if a
+      vcore is a processor: there are not more vcores than processors.
     * `images`: what runs commands in images; `interactive`: when containers with a terminal end.
 
     Raises EngineError for impossible settings.
@@ -123,6 +126,7 @@ class LocalEngine:
         disk_limits: DiskLimits = UNLIMITED,
         process_limit: int = 0,
         no_new_privileges: bool = False,
+        own_processors: bool = True,
         compiled: bool = True,
         gpus: ChosenGpus | None = None,
         images: Images | None = None,
@@ -137,6 +141,7 @@ class LocalEngine:
         hierarchies = _hierarchies(enforcement, group, mounts)
         self._gpus = EngineGpus(gpus, machine.node_names(nodes), group, mounts, hierarchies)
         memory_limit, cpus = memory_limit_bytes(mounts), machine.processors()
+        whole = vcores is not None or vcores_per_core == 1
         amounts = {
             MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
             VCORES: machine.vcores_of(cpus, vcores_per_core) if vcores is None else vcores,
@@ -153,6 +158,9 @@ class LocalEngine:
             process_limit=process_limit,
             fence=self._gpus.fence,
         )
+        self._processors = OwnProcessors()
+        if own_processors and whole and amounts[VCORES] <= cpus:
+            self._processors = OwnProcessors(find_processors(), memories_of(gpus))
         self._program = compiled and program.exists()
         self._images, self._interactive = images or Images(), interactive
         self._as_user, self.no_new_privileges = run_as == "user", no_new_privileges
@@ -170,6 +178,7 @@ class LocalEngine:
         """What nodes say of the engine. Raises EngineError if accounts cannot be switched."""
         attributes = {**self.limits.attributes, "run-as": machine.user_name()}
         attributes |= self._images.attributes
+        attributes["processors"] = "own" if self._processors.chosen else "shared"
         attributes["supervisor"] = "compiled" if self._program else "python"
         if self._as_user:
             accounts.check_switch(self._state.path)
@@ -221,7 +230,7 @@ class LocalEngine:
             interactive=self._interactive,
         )
         reports = Reports(report, self._kept)
-        rooms = EndingRoom(self._offers, self._gpus.unassigned())
+        rooms = EndingRoom(self._offers, self._gpus.unassigned(), self._processors)
         parts = (self.limits.bases, rooms, self._removal)
         watcher = Watcher(self._state, preparation, zygote_client, reports, *parts, failed)
         try:

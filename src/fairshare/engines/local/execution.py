@@ -177,6 +177,7 @@ def _become(
         stage = "limit"
         for group in launch.groups:
             groups.enter(group.path)
+        use_processors(launch)
         if launch.niceness:
             os.nice(launch.niceness)  # added to the server's: only root can lower it
         stage = "account"
@@ -201,6 +202,13 @@ def _become(
         os.write(writer, json.dumps(["argument", errno.EINVAL]).encode() + b"\n")
     finally:
         os._exit(NOT_EXECUTABLE)
+
+
+def use_processors(launch: Launch) -> None:
+    """Run on the container's processors, unless the machine has lost them meanwhile."""
+    if launch.processors:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, launch.processors)
 
 
 def switch_account(launch: Launch, supervisor: int) -> None:

@@ -31,6 +31,7 @@ class Grants(msgspec.Struct, frozen=True):
             "run_as": granted.run_as,
             "process_limit": granted.process_limit,
             "no_new_privileges": granted.no_new_privileges,
+            "own_processors": granted.own_processors,
             "interactive": Interactive(
                 granted.interactive_idle_s * 1000,
                 granted.interactive_detached_s * 1000,

@@ -87,6 +87,7 @@ class Images:
         account: Account | None,
         gpus: Sequence[str],
         vendor: str | None,
+        processors: Sequence[int] = (),
     ) -> Wrapped:
         """A command as it is started; raises StartFailure if nothing here can.
 
@@ -125,6 +126,7 @@ class Images:
             *_each("--volume", binds),
             *_each("--env", names),
             *self._limits(order, limits, account),
+            *self._processors(processors),
             *_devices(self._name, gpus, vendor),
             *self._options,
             command.image or "",
@@ -157,6 +159,12 @@ class Images:
         return ("--pid", "host", *options, *processes) + (
             shares if account is None else ("--userns", "keep-id")
         )
+
+    def _processors(self, processors: Sequence[int]) -> tuple[str, ...]:
+        """Docker's daemon starts its containers, which inherit nothing from here."""
+        if self._name != "docker" or not processors:
+            return ()
+        return ("--cpuset-cpus", ",".join(map(str, processors)))
 
 
 def _each(option: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -71,6 +71,7 @@ class Launch(NamedTuple):
     terminal: bool = False  # whether the first process has one
     idle_ms: int = 0  # after which a container with a terminal ends; 0: never
     detached_ms: int = 0  # the same while no user is attached to it
+    processors: tuple[int, ...] = ()  # on which it runs; empty: all
     at_end: tuple[str, ...] = ()  # a command that runs after the container's last process
 
     @property
@@ -106,6 +107,7 @@ class Launch(NamedTuple):
             "gpus": gpus,
             "supplementary": tuple(value.get("supplementary", ())),
             "at_end": tuple(value.get("at_end", ())),
+            "processors": tuple(value.get("processors", ())),
         }
         launch = cls(**{**value, **lists})
         if type(launch.container) is not int or type(launch.launched_ms) is not int:

@@ -259,9 +259,13 @@ class Preparation:
         self._interactive = interactive
 
     def launch(
-        self, order: LaunchOrder, directory: ContainerDirectory, gpus: tuple[str, ...] = ()
+        self,
+        order: LaunchOrder,
+        directory: ContainerDirectory,
+        gpus: tuple[str, ...] = (),
+        processors: tuple[int, ...] = (),
     ) -> Launch:
-        """The order for a supervisor; `gpus` are the container's.
+        """The order for a supervisor; `gpus` and `processors` are the container's.
 
         A relative working directory is relative to the container's own. Raises StartFailure for a
         user without an account, or with another number than on the server's machine, and for an
@@ -311,6 +315,7 @@ class Preparation:
             resources=order.resources,
             launched_ms=order.launched_ms,
             gpus=gpus,
+            processors=processors,
             other_directory=str(directory.work) if order.command.directory_optional else "",
             terminal=command.terminal,
             idle_ms=idle_ms if command.terminal else 0,
@@ -328,7 +333,7 @@ class Preparation:
         if command.image is None:
             return launch
         wrapped = self._images.wrapped(
-            order, launch.environment, directory.path, limits, account, gpus, vendor
+            order, launch.environment, directory.path, limits, account, gpus, vendor, processors
         )
         if wrapped.passes_signals:
             first = signal_numbers.SIGTERM if signal is None else launch.signal

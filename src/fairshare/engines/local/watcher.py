@@ -284,7 +284,11 @@ class Watcher:
                 self._waiting.append(order)
                 return
             order = with_variables(self._state.path, order)
-            launch, secrets = self._preparation.launch(order, directory, gpus).without_secrets()
+            # Hadoop's programs share them, as on a NodeManager.
+            vcores = 0 if order.command.is_launch_context else order.vcores
+            own = self._rooms.processors.choose(vcores, gpus)
+            prepared = self._preparation.launch(order, directory, gpus, own)
+            launch, secrets = prepared.without_secrets()
             owner = (launch.uid, launch.gid) if launch.account else None
             call = call_of(self._state.path, order.command, owner)
             if order.command.is_launch_context:

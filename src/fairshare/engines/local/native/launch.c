@@ -87,6 +87,13 @@ static gid_t *identifiers(const struct value *value, size_t *count) {
     return result;
 }
 
+static long long *numbers_of(const struct value *value, size_t *count) {
+    *count = array(value)->count;
+    long long *result = allocate(*count * sizeof *result);
+    for (size_t at = 0; at < *count; at++) result[at] = number(value->items[at]);
+    return result;
+}
+
 static struct soft_limit *soft_limits(const struct value *value, size_t *count) {
     if (value->kind != JSON_OBJECT) hand_over();
     *count = value->count;
@@ -150,6 +157,8 @@ static bool take_field(struct launch *launch, const char *key, const struct valu
     else if (!strcmp(key, "limits")) launch->limits = soft_limits(value, &launch->limit_count);
     else if (!strcmp(key, "supplementary"))
         launch->supplementary = identifiers(value, &launch->supplementary_count);
+    else if (!strcmp(key, "processors"))
+        launch->processors = numbers_of(value, &launch->processor_count);
     else if (!strcmp(key, "kill_group"))
         launch->kill_group = value->kind == JSON_NULL ? NULL : text(value);
     else if (!strcmp(key, "time_limit_ms"))

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,19 @@ static bool switch_account(const struct launch *launch, pid_t supervisor) {
     return getppid() == supervisor;
 }
 
+/* Unless the machine has lost them meanwhile. */
+static void use_processors(const struct launch *launch) {
+    enum { MOST = 1 << 16 };
+    cpu_set_t *chosen = CPU_ALLOC(MOST);
+    size_t size = CPU_ALLOC_SIZE(MOST);
+    if (!launch->processor_count || !chosen) return;
+    CPU_ZERO_S(size, chosen);
+    for (size_t at = 0; at < launch->processor_count; at++)
+        if (launch->processors[at] >= 0 && launch->processors[at] < MOST)
+            CPU_SET_S((size_t)launch->processors[at], size, chosen);
+    sched_setaffinity(0, size, chosen);
+}
+
 static bool set_limits(const struct launch *launch) {
     for (size_t at = 0; at < launch->limit_count; at++) {
         struct rlimit limit;
@@ -76,6 +90,7 @@ static bool set_up(const struct launch *launch, const int outputs[2], pid_t supe
         char *file = joined(launch->groups[at].path, "/cgroup.procs");
         if (!write_text(file, "0")) return false;
     }
+    use_processors(launch);
     errno = 0;
     if (launch->niceness && nice((int)launch->niceness) == -1 && errno) return false;
     if (launch->no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return false;

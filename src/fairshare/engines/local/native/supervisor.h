@@ -63,6 +63,8 @@ struct launch {
     size_t group_count;
     struct soft_limit *limits;
     size_t limit_count;
+    long long *processors; /* on which it runs; none: all */
+    size_t processor_count;
 };
 struct launch read_launch(void); /* hands over what it does not know */
 void add_secrets(struct launch *launch);

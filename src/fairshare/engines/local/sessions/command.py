@@ -130,6 +130,7 @@ def _become(
         stage = "limit"
         for group in launch.groups:
             groups.enter(group.path)
+        execution.use_processors(launch)
         if launch.niceness:
             os.nice(launch.niceness)
         stage = "account"
