@@ -105,11 +105,6 @@ def test_teams_get_parts_of_the_machine_and_all_results_are_right(
     assert sum(got) <= 102
 
 
-def test_fifo_owes_nothing_to_any_team(start: Start, place: Path) -> None:
-    rows = rows_of(run_to_the_end(start, place, "--scheduler", "fifo"))
-    assert [values[1] for values in rows.values()] == ["-", "-", "-"]
-
-
 def test_users_with_weights_divide_a_queue_of_the_capacity_scheduler_and_the_record_is_kept(
     start: Start, place: Path, tmp_path: Path
 ) -> None:
@@ -128,16 +123,19 @@ def test_jobs_of_mapreduce_share_slots_in_pools_and_all_results_are_right(
     assert "adhoc: 4 of 4 small jobs answered rightly" in output
 
 
-def test_it_fails_if_a_result_is_wrong(start: Start, place: Path) -> None:
+def test_fifo_owes_nothing_to_any_team_and_a_wrong_result_is_a_failure(
+    start: Start, place: Path
+) -> None:
     program = (
         "-c import sys; from fairshare.demo.work import Tasks; from fairshare.cli import main;"
         "count = Tasks.count;"
         "Tasks.count = staticmethod(lambda data: count(data) + count(b'the'));"
         "main()"
     )
-    process = start(program=program)
+    process = start("--scheduler", "fifo", program=program)
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
+    assert [values[1] for values in rows_of(output).values()] == ["-", "-", "-"]
     assert "a direct count differs for 1" in output
     assert "✗ adhoc: 3 of 4 short queries answered rightly" in output
     assert_nothing_is_left(place)

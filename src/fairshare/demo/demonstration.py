@@ -168,8 +168,7 @@ class Course:
         if all(each.used and each.demand != each.used for each in researchers):
             self._users.append([each.used[resource] for each in researchers])
         for name in self.teams[PRODUCTION].ids:
-            queue = queues.get(f"root.{PRODUCTION}")
-            for event in self._plan.act(client, client.application(name), queue):
+            for event in self._plan.act(client, client.application(name)):
                 self._say(f"* {event}")
 
     def report(self, checks: Sequence[Check]) -> Iterator[Table | Text]:
