@@ -50,6 +50,7 @@ def test_a_node_shows_the_use_and_the_application_of_each_gpu(visit, tmp_path):
         gpus = page.get_by_role("region", name="GPUs")
         gpus.get_by_text("97% busy · 60 GiB of 80 GiB").wait_for()
         gpus.get_by_role("link", name="train").wait_for()
+        assert "train root" in gpus.inner_text()
         assert gpus.locator(".meter").count() == 2
         assert gpus.get_by_text("free").count() == 2
         page.locator(".vt-body .vt-row", has_text="GPU 0").wait_for()

@@ -74,7 +74,7 @@ def test_on_a_phone_one_searches_and_changes_the_theme(visit, fair):
     box = found.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 400
-    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 4
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 6
 
 
 def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
@@ -423,7 +423,8 @@ def test_the_page_asks_for_a_token_and_shows_nothing_before(visit, tmp_path):
     with running(conf, tmp_path / "state", settings=with_tokens) as cluster:
         page = visit(cluster.url + PAGE)
         page.get_by_text("Who are you?").first.wait_for()
-        assert page.get_by_label("Loading").count() == 0, "nothing is on its way"
+        loading = page.get_by_label("Loading").locator("visible=true")
+        assert loading.count() == 0, "nothing is on its way"
         assert page.locator(".tree .vt-body .vt-row").count() == 0
         sign_in(page, "not-a-token")
         page.get_by_role("alert").get_by_text("this token is unknown").wait_for()

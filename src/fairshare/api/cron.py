@@ -46,7 +46,8 @@ class CronRun(msgspec.Struct, frozen=True):
 
 class CronJob(msgspec.Struct, frozen=True, kw_only=True):
     """A cron job. `next_ms` is when it is due next, null while it is paused. `runs` are its last
-    ones, the newest first; empty in a list. `queue` is that of the last run, if it is known."""
+    ones, the newest first; empty in a list. `queue` is that of the last run, if it is known,
+    else the requested one; empty if placement rules choose it."""
 
     user: str
     name: str

@@ -48,3 +48,23 @@ class QueueNames(msgspec.Struct, frozen=True):
     """All queues by name."""
 
     queues: tuple[QueueName, ...]
+
+
+class UserNow(msgspec.Struct, frozen=True):
+    """What one user has now. Applications run if they have containers."""
+
+    user: str
+    running: int
+    waiting: int
+    containers: int
+    used: Amounts
+    pending: Amounts
+
+
+class UsersNow(msgspec.Struct, frozen=True):
+    """Users with applications that have not ended, those with most containers first; `known` is how
+    many there are."""
+
+    total: Amounts
+    known: int
+    users: tuple[UserNow, ...]

@@ -3,7 +3,7 @@
 The engine measures them, if it can; which container has which, the journal says.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -55,10 +55,14 @@ def gpus_of(
 
 
 class GpuCollector(Collector):
-    """The metrics of an engine's GPUs; what cannot be measured is left out."""
+    """The metrics of an engine's GPUs; what cannot be measured is left out. `holders` are the node
+    and the name of each GPU that a container has, and the user."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(
+        self, engine: Engine, holders: Callable[[], Iterable[tuple[str, str, str]]]
+    ) -> None:
         self._engine = engine
+        self._holders = holders
 
     def describe(self) -> Iterable[Metric]:
         """Empty, so that registering the collector computes nothing."""
@@ -82,4 +86,9 @@ class GpuCollector(Collector):
                 used.add_metric(place, use.used_mb * MEBIBYTE)
             if use.utilization_percent is not None:
                 busy.add_metric(place, use.utilization_percent / 100)
-        yield from (family for family in (memory, used, busy) if family.samples)
+        held = GaugeMetricFamily(
+            "fairshare_gpu_held", "1 for a GPU that a container has.", labels=[*labels, "user"]
+        )
+        for holder in self._holders():
+            held.add_metric(holder, 1)
+        yield from (family for family in (memory, used, busy, held) if family.samples)

@@ -6,11 +6,13 @@ counters. Metrics of the cluster's state are computed on request.
 
 import asyncio
 import collections
+import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -199,12 +201,26 @@ LEAST_AGE_S: Final = 2.0
 REST_PER_COST: Final = 20
 """A count that took t seconds is kept for 20 t, so that counting takes at most 5 % of a core."""
 
+MOST_USERS: Final = 200
+OTHER_USERS: Final = "(others)"
+"""So many users have metrics of their own, those with most containers; of the others the sums."""
+
 NO_CAUSE: Final = "next-beat"
 """The cause of an application that nothing holds back: a coming heartbeat serves it."""
 
 
-class WaitingCauses:
-    """The counts of one service, in its event loop."""
+class UserCounts(msgspec.Struct):
+    """What one user has now. Applications run if they have containers."""
+
+    used: Resource
+    pending: Resource
+    running: int = 0
+    waiting: int = 0
+    containers: int = 0
+
+
+class LiveCounts:
+    """What one service counts of the applications that have not ended, in its event loop."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -215,6 +231,8 @@ class WaitingCauses:
         self.pending: Mapping[str, Mapping[str, Resource]] = {}
         """What they lack, by leaf queue and kind of cause; the kinds in the order of their oldest
         application."""
+        self.users: Mapping[str, UserCounts] = {}
+        """What users have, by name."""
 
     async def refresh(self) -> None:
         """Count again if the last count is too old. Callers wait for one count together."""
@@ -225,23 +243,34 @@ class WaitingCauses:
             self._fresh_until_s = time.monotonic() + max(LEAST_AGE_S, REST_PER_COST * cost_s)
 
     async def _count(self) -> float:
-        """Count all applications that wait; how long that held the loop (s), in all."""
+        """Count all applications; how long that held the loop (s), in all."""
         service = self._service
         applications = service.state.applications
         counts = collections.Counter[str]()
         pending: dict[str, dict[str, Resource]] = {}
+        users: dict[str, UserCounts] = {}
+        none = service.state.types.none
         version, survey = service.version, Survey()
         began_s, cost_s = time.perf_counter(), 0.0
         for number in tuple(applications):
             application = applications.get(number)
             if application is None or application.over:
                 continue
-            if application.attempt.asks.wanting or not application.attempt.active:
+            attempt = application.attempt
+            user = users.get(application.user)
+            if user is None:
+                user = users[application.user] = UserCounts(none, none)
+            user.used = add(user.used, attempt.used)
+            user.pending = add(user.pending, attempt.asks.pending)
+            user.containers += len(attempt.containers)
+            user.running += bool(attempt.containers)
+            user.waiting += not attempt.containers
+            if attempt.asks.wanting or not attempt.active:
                 cause = service.main_cause(number, survey)
                 counts[cause or NO_CAUSE] += 1
                 kinds = pending.setdefault(application.queue, {})
                 kind = "turn" if cause is None else CAUSES[cause].kind
-                lacking = application.attempt.asks.pending
+                lacking = attempt.asks.pending
                 kinds[kind] = add(kinds[kind], lacking) if kind in kinds else lacking
             slice_s = time.perf_counter() - began_s
             if slice_s >= SLICE_S:
@@ -250,7 +279,7 @@ class WaitingCauses:
                 began_s = time.perf_counter()
                 if service.version != version:
                     version, survey = service.version, Survey()
-        self.counts, self.pending = counts, pending
+        self.counts, self.pending, self.users = counts, pending, users
         return cost_s + time.perf_counter() - began_s
 
 
@@ -302,7 +331,7 @@ class StateMetrics:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._causes = WaitingCauses(service)
+        self._causes = LiveCounts(service)
         self._written = b""
         self._fresh_until_s = 0.0
         self._writing = asyncio.Lock()
@@ -315,12 +344,17 @@ class StateMetrics:
                 await self._write()
         return self._written + _text_of(self._waiting())
 
+    async def users(self) -> list[tuple[str, UserCounts]]:
+        """What users have now, those with most containers first; a few seconds old at most."""
+        await self._causes.refresh()
+        return sorted(self._causes.users.items(), key=lambda item: (-item[1].containers, item[0]))
+
     async def _write(self) -> None:
         """The metrics are written family by family."""
         cost_s, pieces = 0.0, []
         began_s = time.perf_counter()
         queues = await made_in_slices(self._service.views.queues_in_steps())
-        for family in chain(self._cluster(), self._queues(queues)):
+        for family in chain(self._cluster(), self._queues(queues), self._users()):
             pieces.append(_text_of(family))
             cost_s += time.perf_counter() - began_s
             await asyncio.sleep(0)
@@ -389,6 +423,44 @@ class StateMetrics:
         yield preempted
         yield self._owed(queues)
         yield from _capacities(queues)
+
+    def _users(self) -> Iterator[Metric]:
+        """What users have; those beyond the first `MOST_USERS` are one together."""
+        counts = self._causes.users
+        order = sorted(counts, key=lambda user: (-counts[user].containers, user))
+        labels = {user: user for user in order[:MOST_USERS]}
+        containers, applications = (
+            GaugeMetricFamily(f"fairshare_user_{name}", f"{text}, by user.", labels=names)
+            for name, text, names in (
+                ("containers", "Containers that live", ["user"]),
+                ("applications", "Applications that have not ended", ["user", "state"]),
+            )
+        )
+        vectors = {
+            name: GaugeMetricFamily(
+                f"fairshare_user_{name}", f"{text}, by user.", labels=["user", "resource"]
+            )
+            for name, text in (("used", _VECTORS["used"]), ("pending", _VECTORS["pending"]))
+        }
+        sums: dict[str, UserCounts] = {}
+        for user in order:
+            label = labels.get(user, OTHER_USERS)
+            one = counts[user]
+            if label not in sums:
+                sums[label] = copy.copy(one)
+                continue
+            both = sums[label]
+            both.used, both.pending = add(both.used, one.used), add(both.pending, one.pending)
+            both.containers += one.containers
+            both.running += one.running
+            both.waiting += one.waiting
+        for label, one in sums.items():
+            containers.add_metric([label], one.containers)
+            applications.add_metric([label, "running"], one.running)
+            applications.add_metric([label, "waiting"], one.waiting)
+            self._add(vectors["used"], [label], one.used)
+            self._add(vectors["pending"], [label], one.pending)
+        yield from (containers, applications, *vectors.values())
 
     def _owed(self, queues: Sequence[QueueView]) -> Metric:
         """What leaf queues are owed of the type that they use most of, by kind of cause: each kind

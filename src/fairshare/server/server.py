@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from fairshare.api.nodes import Gpu
@@ -20,6 +20,7 @@ from fairshare.core.model.identifiers import (
     application_name,
     application_of,
     container_name,
+    parse_container,
 )
 from fairshare.core.model.inputs import ContainerExited, LoadConfiguration
 from fairshare.core.model.nodes import Node
@@ -208,7 +209,7 @@ class LiveServer:
     def _connect(self) -> None:
         """Connect the callbacks of the parts."""
         self.state_metrics = StateMetrics(self.service)
-        self.metrics.registry.register(GpuCollector(self.engine))
+        self.metrics.registry.register(GpuCollector(self.engine, self._gpu_holders))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn
         self.service.admission_problem = lambda: self.disk.problem
@@ -342,6 +343,16 @@ class LiveServer:
                     )
 
         loop.run_in_executor(None, delete)
+
+    def _gpu_holders(self) -> Iterator[tuple[str, str, str]]:
+        """The node and the name of each GPU that a container has, and the user."""
+        state = self.service.state
+        for node in state.nodes.values():
+            for gpu in self.gpus_of(node) if node.containers else ():
+                number = parse_container(gpu.container) if gpu.container else None
+                if number is not None:
+                    application = state.applications[application_of(number)]
+                    yield node.name, gpu.name, application.user
 
     def gpus_of(self, node: Node) -> tuple[Gpu, ...]:
         """The GPUs of a node, how much they are used, and which containers have them."""

@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "operations.md").read_text()
 CLUSTER = {"cluster_offered", "cluster_used", "cluster_pending", "nodes", "safe_mode"}
 OTHERS = {"pending_by_reason", "journal_sequence", "owed"}
-GPUS = {"gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio"}
+GPUS = {"gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio", "gpu_held"}
+USERS = {"user_used", "user_pending", "user_containers", "user_applications"}
 
 
 def test_every_metric_on_the_page_exists():
@@ -29,7 +30,7 @@ def test_every_metric_on_the_page_exists():
         names |= {family.name, f"{family.name}_total"}
     names |= {f"fairshare_queue_{name}" for name in (*_VECTORS, *_NUMBERS)}
     names |= {f"fairshare_queue_{name}_percent" for name in _CAPACITIES}
-    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS | GPUS}
+    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS | GPUS | USERS}
     named = set(re.findall(r"fairshare_\w+", PAGE))
     assert len(named) > 25
     assert not named - names

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from fairshare.api import routes
 from fairshare.api.applications import ApplicationRow, ApplicationsPage
-from fairshare.api.pages import Choices
+from fairshare.api.pages import Choices, UserNow, UsersNow
 from fairshare.core.model.events import ApplicationState, EndCause
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.errors import InputError
@@ -54,6 +54,9 @@ SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
 }
 """The columns by which a list may be sorted, and the value of each at an instant."""
 
+
+MOST_USERS: Final = 1_000
+"""The most users that the pages list."""
 
 ALIVE: Final = "alive"
 """The order in which those that wait or run come before those that have ended, each the newest
@@ -248,6 +251,27 @@ async def list_choices(request: Request) -> Response:
     )
 
 
+async def list_users(request: Request) -> Response:
+    """GET /pages/users: what users have now, at most some seconds old."""
+    read_parameters(request)
+    server = server_of(request)
+    users = await server.state_metrics.users()
+    types = server.service.state.types
+    shown = (
+        UserNow(
+            user=user,
+            running=one.running,
+            waiting=one.waiting,
+            containers=one.containers,
+            used=amounts_of(types, one.used),
+            pending=amounts_of(types, one.pending),
+        )
+        for user, one in users[:MOST_USERS]
+    )
+    total = amounts_of(types, server.service.views.cluster.total)
+    return answer(UsersNow(total, len(users), tuple(shown)))
+
+
 ROUTES = [
     serve(
         routes.LIST_APPLICATIONS,
@@ -262,4 +286,5 @@ ROUTES = [
         *PART,
     ),
     get("/pages/applications/choices", list_choices, "pages", Choices),
+    get("/pages/users", list_users, "pages", UsersNow),
 ]

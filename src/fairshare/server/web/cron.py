@@ -195,12 +195,13 @@ def _shown(server: LiveServer, job: Job, runs: list[Run] | None = None) -> CronJ
 
 
 def _queue_of(server: LiveServer, job: Job) -> str:
-    """Where the last run went, as far as that is known: the placement rules choose the queue."""
+    """Where the last run went, as far as that is known, else the queue that was asked for; empty
+    where the placement rules choose it."""
     if job.last and job.epoch_ms == server.epoch_ms:
         application = server.service.state.applications.get(job.last)
         if application is not None and application.queue:
             return application.queue
-    return job.submission.queue or "default"
+    return job.submission.queue or ""
 
 
 def _shown_run(server: LiveServer, run: Run) -> CronRun:

@@ -85,7 +85,7 @@ async def test_a_job_is_submitted_each_time_that_it_is_due(page, clock):
 
 async def test_a_job_is_shown_in_the_queue_of_its_last_run(page, clock):
     added = await add(page, submission={**SUBMISSION, "queue": None})
-    assert added["queue"] == "default", "as long as the placement rules have chosen none"
+    assert added["queue"] == "", "as long as the placement rules have chosen none"
     clock.pass_day()
     (run,) = await runs(page, 1, "submitted")
     placed = (await page.get(f"/applications/{run['application']}")).json()["queue"]

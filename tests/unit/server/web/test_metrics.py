@@ -123,3 +123,25 @@ async def test_health_and_readiness_report_a_failed_writer(page, monkeypatch):
     answer = await page.get(f"{ROOT}/healthz")
     assert (answer.status_code, answer.json()["checks"]) == (503, {"writer": "failed"})
     assert (await page.get(f"{ROOT}/readyz")).status_code == 503
+
+
+async def test_what_users_have_is_measured_for_a_bounded_number_of_them(page, monkeypatch):
+    for user in ("ann", "bob", "bob", "cho"):
+        await page.submit(user=user, queue="a", tasks=[{"command": "x", "count": 2}])
+    await page.launched(4)
+    users = (await page.get("/pages/users")).json()
+    assert users["known"] == 3
+    assert {one["user"]: (one["running"], one["waiting"]) for one in users["users"]} == {
+        "ann": (1, 0),
+        "bob": (1, 1),
+        "cho": (0, 1),
+    }
+    assert [one["containers"] for one in users["users"]] == [2, 2, 0]
+    assert users["users"][0]["used"] == {"memory-mb": 2048, "vcores": 2}
+    monkeypatch.setattr(metrics, "MOST_USERS", 1)
+    found = await figures(page)
+    assert found['fairshare_user_containers{user="ann"}'] == 2
+    assert found['fairshare_user_containers{user="(others)"}'] == 2
+    assert found['fairshare_user_applications{state="waiting",user="(others)"}'] == 2
+    assert found['fairshare_user_used{resource="vcores",user="ann"}'] == 2
+    assert not any('user="bob"' in name for name in found)

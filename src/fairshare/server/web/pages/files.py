@@ -29,6 +29,9 @@ VIEWS = {
     "/cluster/app/{application}": "views/application.js",
     "/cluster/nodes": "views/nodes.js",
     "/cluster/node/{node}": "views/node.js",
+    "/cluster/users": "views/users.js",
+    "/cluster/board": "views/board.js",
+    "/cluster/cron": "views/cron.js",
     "/cluster/configuration": "views/configuration.js",
 }
 """Every view has an address; all addresses get the same shell, which draws the view of its address

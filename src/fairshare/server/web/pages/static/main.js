@@ -14,6 +14,12 @@ const VIEWS = [
     load: () => import("./views/nodes.js") },
   { name: "node", pattern: /^\/cluster\/node\/[^/]+\/?$/, under: "Nodes",
     load: () => import("./views/node.js") },
+  { name: "users", path: "/cluster/users", pattern: /^\/cluster\/users\/?$/, nav: "Users", key: "u",
+    load: () => import("./views/users.js") },
+  { name: "board", path: "/cluster/board", pattern: /^\/cluster\/board\/?$/, under: "Users",
+    load: () => import("./views/board.js") },
+  { name: "cron", path: "/cluster/cron", pattern: /^\/cluster\/cron\/?$/, nav: "Cron", key: "j",
+    load: () => import("./views/cron.js") },
   { name: "configuration", path: "/cluster/configuration", pattern: /^\/cluster\/configuration\/?$/, nav: "Configuration", key: "c",
     load: () => import("./views/configuration.js") },
 ];

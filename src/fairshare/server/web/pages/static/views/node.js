@@ -58,7 +58,8 @@ class NodePage {
       h("h3", {}, h("span", { title: gpu.model }, `GPU ${gpu.name}`), h("span", { class: "num" }, [busy, used].filter(Boolean).join(" · "))),
       busy && meter(gpu.utilization_percent / 100, `GPU ${gpu.name} ${busy}`),
       gpu.model && h("p", { class: "faint small" }, gpu.model),
-      h("p", { class: "small" }, holder ? h("a", { href: link(`/cluster/app/${holder.application}`), title: gpu.container }, holder.name || holder.application) : "free"));
+      h("p", { class: "small" }, holder ? h("a", { href: link(`/cluster/app/${holder.application}`), title: gpu.container }, holder.name || holder.application) : "free",
+        holder && [" ", h("span", { class: "tag" }, holder.user)]));
   }
 
   draw() {

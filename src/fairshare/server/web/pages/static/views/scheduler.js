@@ -11,10 +11,12 @@ import { QueuePanel } from "./queue-panel.js";
 import { entryState } from "../states.js";
 import { store } from "../store.js";
 import { drawStrip } from "./strip.js";
+import { usersNow } from "./users-now.js";
 import { VirtualTable } from "../virtual-table.js";
 import { wordsOf } from "./queue-words.js";
 
 const OPEN_UP_TO = 150; // of more queues only the first level is open at first, and only those in sight are asked for
+const FEW = 12; // under so many queues is room for the users
 const ROW_PX = 25;
 const LEGEND_KEY = "fairshare.legend";
 
@@ -41,12 +43,14 @@ class SchedulerPage {
     this.body = h("div", { class: "tree-body" });
     this.panel = new QueuePanel();
     this.tree = h("section", { class: "card tree", "aria-label": "Queues" }, this.bars, this.legend, this.body);
-    this.split = h("div", { class: "split" }, this.tree, this.panel.element);
+    this.users = h("section", { class: "card users-now", "aria-label": "Now by user" });
+    this.split = h("div", { class: "split" }, h("div", { class: "left" }, this.tree, this.users), this.panel.element);
     place.append(this.strip, this.split);
     this.wanted = address.get("queue");
     this.watchTree();
     this.stops = [
       () => this.stopTree(),
+      store.watch("/pages/users", (entry) => { this.usersEntry = entry; this.drawUsers(); }, { every_ms: 3000 }),
       store.watch("/cluster", (entry) => { if (entry.data) { this.cluster = entry.data; this.draw(); } }, { past: true }),
     ];
   }
@@ -140,10 +144,19 @@ class SchedulerPage {
     this.drawBars();
     this.drawLegend();
     this.drawTable();
+    this.drawUsers();
     const known = Object.values(this.cluster?.applications ?? { known: 1 }).some(Boolean);
     this.panel.update(this.byName.get(this.selected), { byName: this.byName, total: this.queues.data.total, words: this.words,
       first: !known && store.moment === null ? firstRun(this.queues.data.queues) : null });
     document.title = `${this.selected} · Scheduler · fairshare`;
+  }
+
+  // Where few queues leave room, who has what is below them.
+  drawUsers() {
+    const few = (this.queues.data?.known ?? Infinity) <= FEW && store.moment === null;
+    const shown = few && this.usersEntry?.data ? usersNow(this.usersEntry.data) : null;
+    this.users.classList.toggle("empty", !shown);
+    fill(this.users, shown);
   }
 
   drawBars() {
