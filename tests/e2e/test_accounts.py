@@ -46,13 +46,13 @@ def folder():
 class Cluster:
     """A server whose containers run under the accounts of users."""
 
-    def __init__(self, folder, settings=""):
+    def __init__(self, folder, settings="", engine=""):
         conf = folder / "conf"
         conf.mkdir()
         (conf / "yarn-site.xml").write_text(YARN_SITE)
         (conf / "fair-scheduler.xml").write_text(ALLOCATIONS)
         (conf / "fairshare.toml").write_text(
-            f'[authentication]\ntokens = true\n{settings}[engine]\nrun_as = "user"\n'
+            f'[authentication]\ntokens = true\n{settings}[engine]\nrun_as = "user"\n{engine}'
         )
         self.state = folder / "state"
         self.tokens = {

@@ -98,7 +98,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),
         *("engines/local/gpus/found.py", "engines/local/groups.py"),
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/processes.py"),
-        "engines/local/processors.py",
+        *("engines/local/private_mounts.py", "engines/local/processors.py"),
         *("server/access/pam.py", "server/access/peers.py", "server/copied_snapshot.py"),
         "yarn/rest/beans.py",
     ),

@@ -23,6 +23,7 @@ from fairshare.client import Client, Cluster
 from fairshare.client.discovery import STATE_VARIABLE, URL_VARIABLE, find_url
 from fairshare.client.errors import ServerUnreachable
 from fairshare.documents.gpus import GPU
+from fairshare.engines.local import private_mounts
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.hierarchies import Mounts, own_mounts
@@ -212,6 +213,9 @@ def _of_settings(settings: LiveSettings, *, running: bool) -> Iterator[Finding]:
     """What a server with these settings needs of this machine."""
     yield from _accounts(settings)
     yield _gpus(settings)
+    if settings.private_tmp and (problem := private_mounts.problem(settings.state_directory)):
+        remedy = "private_tmp = false in [engine], or what is missing"
+        yield Finding("private /tmp", "error", problem, remedy)
     yield _disk(settings)
     if settings.socket is not None:
         yield _socket(Path(settings.socket), running=running)

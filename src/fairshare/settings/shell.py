@@ -141,7 +141,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     container may have `process_limit` processes and threads; 0: any.
     `no_new_privileges`: nothing in a container gains rights by a set-user-id program.
     `own_processors`: a container runs on as many processors of its own as it has vcores, where a
-    vcore is a processor.
+    vcore is a processor. With `private_tmp` it has a /tmp and a /dev/shm of its own.
 
     `gpus` are those that are assigned to containers, each to one: all that this machine has
     (`auto`), a number of them, those with these names, or none.
@@ -164,6 +164,7 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     process_limit: Annotated[int, Meta(ge=0, le=2**22)] = 8192
     no_new_privileges: bool = False
     own_processors: bool = True
+    private_tmp: bool = False
     gpus: Annotated[GpuSetting, _GPUS] = "none"
     interactive_idle_s: Annotated[int, Meta(ge=0, le=100_000_000)] = 3600
     interactive_detached_s: Annotated[int, Meta(ge=1, le=100_000_000)] = 60

@@ -22,7 +22,7 @@ from fairshare.core.model.identifiers import ContainerId, parse_container
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.core.model.work import PAYLOADS, Command
-from fairshare.engines.local import accounts, machine
+from fairshare.engines.local import accounts, machine, private_mounts
 from fairshare.engines.local import compiled as program
 from fairshare.engines.local.accounts import interpreter_problem
 from fairshare.engines.local.adoption import Alive, Never, fate, read_exit
@@ -87,6 +87,8 @@ class LocalEngine:
     * `run_as`: `server`, or `user` for the account of the user who submitted the application.
     * `gpus`: the GPUs that are assigned to containers, each to one; they are amounts of the nodes,
       split as all others. None: GPUs are not assigned.
+    * `private_tmp`: containers have a /tmp and a /dev/shm of their own, but not those in images and
+      those of YARN.
     * `own_processors`: containers run on as many processors of their own as they have vcores, if a
       vcore is a processor: there are not more vcores than processors.
     * `images`: what runs commands in images; `interactive`: when containers with a terminal end.
@@ -127,6 +129,7 @@ class LocalEngine:
         process_limit: int = 0,
         no_new_privileges: bool = False,
         own_processors: bool = True,
+        private_tmp: bool = False,
         compiled: bool = True,
         gpus: ChosenGpus | None = None,
         images: Images | None = None,
@@ -158,6 +161,9 @@ class LocalEngine:
             process_limit=process_limit,
             fence=self._gpus.fence,
         )
+        self._private_tmp = private_tmp
+        if private_tmp and (problem := private_mounts.problem(self._state.path)):
+            raise EngineError(f"private_tmp: {problem}. Set it to false in [engine]")
         self._processors = OwnProcessors()
         if own_processors and whole and amounts[VCORES] <= cpus:
             self._processors = OwnProcessors(find_processors(), memories_of(gpus))
@@ -228,6 +234,7 @@ class LocalEngine:
             gpu_vendor=self._gpus.vendor,
             images=self._images,
             interactive=self._interactive,
+            private_tmp=self._private_tmp,
         )
         reports = Reports(report, self._kept)
         rooms = EndingRoom(self._offers, self._gpus.unassigned(), self._processors)

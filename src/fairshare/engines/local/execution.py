@@ -90,17 +90,18 @@ def start(launch: Launch, directory: ContainerDirectory, terminal: int | None = 
             f"cannot write the container's logs: {error.strerror} ({error.filename})",
             of_node=error.errno != errno.EDQUOT,  # which is the account's
         ) from error
+    named = _become_private(launch, directory) if launch.private_tmp else None
     reader, writer = os.pipe2(os.O_CLOEXEC)
     supervisor = os.getpid()
     try:
         pid = os.fork()
         if pid == 0:
-            _become(launch, outputs, writer, supervisor, terminal)
+            _become(launch, outputs, writer, supervisor, terminal, named)
     except OSError as error:
         os.close(reader)
         raise StartFailure(ABORTED, f"cannot start a process: {error.strerror}") from error
     finally:
-        for descriptor in (*outputs, writer):
+        for descriptor in (*outputs, *(named or {}).values(), writer):
             os.close(descriptor)
     with os.fdopen(reader, "rb") as file:
         messages = [json.loads(line) for line in file]  # until exec closes it
@@ -156,8 +157,44 @@ def _open_log(path: Path, launch: Launch) -> int:
     return descriptor
 
 
+def _become_private(launch: Launch, directory: ContainerDirectory) -> dict[int, int]:
+    """Open the files that the user named, which may be in the machine's /tmp, and leave that for
+    the container's. Returns their descriptors by stream; raises StartFailure."""
+    from fairshare.engines.local import private_mounts  # few containers have them
+
+    named: dict[int, int] = {}
+    opened: dict[str, object] = {}
+    rights = Rights(launch.uid, launch.gid, launch.supplementary) if launch.account else None
+    stage = ""
+    umask = os.umask(launch.umask if launch.umask >= 0 else 0o022)
+    try:
+        with acting_as(rights):
+            for stage, target in _NAMED:
+                if (descriptor := _open_named(launch, stage, target, opened)) is not None:
+                    named[target] = descriptor
+        if opened:
+            with contextlib.suppress(OSError):  # without it only `logs` misses something
+                write_outputs(directory.path, opened)
+        stage = "private"
+        private_mounts.enter_new(launch)
+    except OSError as error:
+        for descriptor in named.values():
+            os.close(descriptor)
+        with acting_as(rights):
+            problem = _failure(launch, stage, error.errno or 0)
+        raise problem from error
+    finally:
+        os.umask(umask)
+    return named
+
+
 def _become(
-    launch: Launch, outputs: list[int], writer: int, supervisor: int, terminal: int | None
+    launch: Launch,
+    outputs: list[int],
+    writer: int,
+    supervisor: int,
+    terminal: int | None,
+    named: dict[int, int] | None,
 ) -> NoReturn:
     """In the new process: set it up and exec. Must not return, even after an error."""
     stage = "process"
@@ -185,8 +222,11 @@ def _become(
         if launch.umask >= 0:
             os.umask(launch.umask)
         opened: dict[str, object] = {}
-        for stage, target in (("input", 0), ("output", 1), ("error", 2)):
-            _open_named(launch, stage, target, opened)
+        for stage, target in _NAMED if named is None else ():
+            if (descriptor := _open_named(launch, stage, target, opened)) is not None:
+                os.dup2(descriptor, target)
+        for target, descriptor in (named or {}).items():
+            os.dup2(descriptor, target)
         if opened:
             os.write(writer, json.dumps(opened).encode() + b"\n")
         stage = "directory"
@@ -226,12 +266,15 @@ def switch_account(launch: Launch, supervisor: int) -> None:
     end_with_parent(supervisor)  # the kernel resets this setting when the user changes
 
 
-def _open_named(launch: Launch, stage: str, target: int, opened: dict[str, object]) -> None:
-    """Open the file that the user named for a stream, with the rights of the account; raises
-    OSError. Adds what `outputs.json` says of it."""
+_NAMED = (("input", 0), ("output", 1), ("error", 2))
+
+
+def _open_named(launch: Launch, stage: str, target: int, opened: dict[str, object]) -> int | None:
+    """Open the file that the user named for a stream, if any, with the rights of the account;
+    raises OSError. Adds what `outputs.json` says of it."""
     path: str = getattr(launch, stage)
     if not path:
-        return
+        return None
     # The account must be able to read its output: the server will, for this user. A pipe without
     # another end must not block.
     flags = os.O_RDONLY if target == 0 else os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -239,7 +282,7 @@ def _open_named(launch: Launch, stage: str, target: int, opened: dict[str, objec
     os.set_blocking(descriptor, True)
     if target and (described := describe(path, descriptor)) is not None:
         opened["stdout" if target == 1 else "stderr"] = described
-    os.dup2(descriptor, target)
+    return descriptor
 
 
 def enter_directory(launch: Launch) -> None:
@@ -292,6 +335,8 @@ def _failure(launch: Launch, stage: str, number: int) -> StartFailure:
         return StartFailure(
             NOT_EXECUTABLE, f"cannot run {command} under the account {launch.account}: {reason}"
         )
+    if stage == "private":
+        return StartFailure(ABORTED, f"cannot give the container its own /tmp: {reason}")
     if stage == "process":
         return StartFailure(ABORTED, f"cannot prepare a process for {command}: {reason}")
     if stage == "argument":

@@ -32,6 +32,7 @@ class Grants(msgspec.Struct, frozen=True):
             "process_limit": granted.process_limit,
             "no_new_privileges": granted.no_new_privileges,
             "own_processors": granted.own_processors,
+            "private_tmp": granted.private_tmp,
             "interactive": Interactive(
                 granted.interactive_idle_s * 1000,
                 granted.interactive_detached_s * 1000,

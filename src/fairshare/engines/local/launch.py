@@ -71,6 +71,7 @@ class Launch(NamedTuple):
     terminal: bool = False  # whether the first process has one
     idle_ms: int = 0  # after which a container with a terminal ends; 0: never
     detached_ms: int = 0  # the same while no user is attached to it
+    private_tmp: str = ""  # the directory that is its /tmp; empty: it has none of its own
     processors: tuple[int, ...] = ()  # on which it runs; empty: all
     at_end: tuple[str, ...] = ()  # a command that runs after the container's last process
 

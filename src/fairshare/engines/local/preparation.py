@@ -231,7 +231,8 @@ class Preparation:
     runs under the account of its application's user; with `no_new_privileges` none gains
     rights. `launcher` is the program for launch contexts. `gpu_vendor` is the vendor of the
     GPUs, empty: unknown, None: GPUs are not assigned; `images` runs commands in images;
-    `interactive` is when terminals end."""
+    `interactive` is when terminals end; with `private_tmp` containers have a /tmp and a
+    /dev/shm of their own."""
 
     def __init__(
         self,
@@ -246,6 +247,7 @@ class Preparation:
         gpu_vendor: str | None = None,
         images: Images | None = None,
         interactive: Interactive = INTERACTIVE,
+        private_tmp: bool = False,
     ) -> None:
         self.limits = limits
         self._server = dict(server)
@@ -257,6 +259,7 @@ class Preparation:
         self._gpu_vendor = gpu_vendor
         self._images = images or Images()
         self._interactive = interactive
+        self._private_tmp = private_tmp
 
     def launch(
         self,
@@ -316,6 +319,7 @@ class Preparation:
             launched_ms=order.launched_ms,
             gpus=gpus,
             processors=processors,
+            private_tmp=scratch if self._private_tmp else "",
             other_directory=str(directory.work) if order.command.directory_optional else "",
             terminal=command.terminal,
             idle_ms=idle_ms if command.terminal else 0,

@@ -37,13 +37,14 @@ def wanted_ports(settings: LiveSettings) -> "PortSetup | None":
     if settings.engine == "nodemanagers":
         if wanted == "no":
             raise ConfigurationError(["NodeManagers need Hadoop's ports: leave --no-hadoop out"])
-        if settings.no_new_privileges:
-            raise ConfigurationError(
-                [
-                    "no_new_privileges in [engine]: NodeManagers start containers in their own way;"
-                    " leave it out"
-                ]
-            )
+        for name in ("no_new_privileges", "private_tmp"):
+            if getattr(settings, name):
+                raise ConfigurationError(
+                    [
+                        f"{name} in [engine]: NodeManagers start containers in their own way; leave"
+                        " it out"
+                    ]
+                )
         wanted = "yes"
     needs_proof = settings.authentication.required  # which Hadoop's callers cannot give
     if wanted == "no" or (wanted == "auto" and (settings.port == 0 or needs_proof)):

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from fairshare.api.frames import LOST, STDERR, STDOUT, Message
-from fairshare.engines.local import execution, groups, processes
+from fairshare.engines.local import execution, groups, private_mounts, processes
 from fairshare.engines.local.execution import adopt_orphans, name_process
 from fairshare.engines.local.launch import Launch
 from fairshare.engines.local.outcome import NOT_EXECUTABLE, NOT_FOUND, exit_code_of
@@ -79,8 +79,11 @@ class NotStarted(Exception):
         self.code = code
 
 
-def start(launch: Launch, request: Request) -> Joined:
-    """Start a command in the container of `launch`; raises NotStarted."""
+def start(
+    launch: Launch, request: Request, supervisor: int = 0, container: Sequence[int] = ()
+) -> Joined:
+    """Start a command in the container of `launch`, which has this supervisor and its pidfd first
+    in `container`; raises NotStarted."""
     if request.terminal:
         master, slave = pty.openpty()
         set_size(master, {"rows": request.rows, "columns": request.columns})
@@ -98,7 +101,7 @@ def start(launch: Launch, request: Request) -> Joined:
     try:
         pid = os.fork()
         if pid == 0:
-            _become(launch, request, theirs, writer, parent)
+            _become(launch, request, theirs, writer, parent, supervisor, container)
     except OSError as error:
         raise NotStarted(1, f"cannot start a process: {error.strerror}") from error
     finally:
@@ -113,7 +116,13 @@ def start(launch: Launch, request: Request) -> Joined:
 
 
 def _become(
-    launch: Launch, request: Request, theirs: tuple[int, int, int], writer: int, parent: int
+    launch: Launch,
+    request: Request,
+    theirs: tuple[int, int, int],
+    writer: int,
+    parent: int,
+    supervisor: int,
+    container: Sequence[int],
 ) -> NoReturn:
     """In the new process: enter the container and exec. Must not return, even after an error."""
     stage = "process"
@@ -133,6 +142,8 @@ def _become(
         execution.use_processors(launch)
         if launch.niceness:
             os.nice(launch.niceness)
+        if launch.private_tmp and container:
+            private_mounts.join(supervisor, container[0])
         stage = "account"
         execution.switch_account(launch, parent)
         if launch.umask >= 0:
@@ -199,7 +210,7 @@ def main(channel_descriptor: int, supervisor: int, *container: int) -> None:
         for group in groups_to_remove:
             groups.create(group)
         request = Request.read(first[0].said or {})
-        command = start(launch, request)
+        command = start(launch, request, supervisor, container)
     except ValueError as error:
         peer.say(problem=str(error), code=1)
     except OSError as error:
