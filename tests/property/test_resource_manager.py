@@ -53,9 +53,11 @@ from fairshare.core.model.inputs import (
     UndrainNode,
     UpdateApplication,
     UpdateShares,
+    UpdateUsage,
 )
 from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import ResourceTypes, fits, total
+from fairshare.core.model.usage import Budget, Fairness
 from fairshare.core.model.work import ContainerRequest, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
@@ -112,6 +114,25 @@ queue_settings = st.builds(
     weight=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
     policy=policies,
     max_master_share=st.sampled_from([None, -1.0, 0.2, 1.0]),
+)
+
+
+fairnesses = st.builds(
+    Fairness,
+    half_life_ms=st.sampled_from([0, 60_000]),
+    budgets=st.lists(
+        st.builds(
+            Budget,
+            name=st.just("budget"),
+            queue=st.sampled_from(["root.a", "root.p", "root.default"]),
+            user=st.sampled_from(["", "ann"]),
+            resource=st.integers(0, 1),
+            limit=st.sampled_from([0, 300, 3_000_000]),
+            refuses=st.booleans(),
+        ),
+        max_size=2,
+        unique_by=lambda one: one.key,
+    ).map(tuple),
 )
 
 
@@ -185,8 +206,16 @@ class Cluster(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def load(self, data: st.DataObject) -> None:
-        self.feed(LoadConfiguration(self.first_settings(data), 1))
+        settings = msgspec.json.decode(self.first_settings(data))
+        settings["fairness"] = data.draw(fairnesses)
+        self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
         self.loaded = True
+
+    @rule(later_ms=st.sampled_from([0, 60_000, 31 * 86_400_000]))
+    def usage_is_due(self, later_ms: int) -> None:
+        if self.loaded:
+            self.now_ms += later_ms
+            self.feed(UpdateUsage())
 
     @rule(node=st.sampled_from(NODES), rack=st.sampled_from(["/r1", "/r2"]))
     def node_joins(self, node: str, rack: str) -> None:

@@ -420,7 +420,7 @@ def by_name(
         for name, inner in reader.entries(node, what).items():
             if names and name not in names:
                 reader.wrong(node.keys[name], unknown_word("key", name, names, what))
-            elif reader.typed and inner.entries is not None:
+            elif reader.typed and inner.entries is not None and not value.structs:
                 message = f"{what}: {name}: write a name with a period in quotation marks"
                 reader.wrong(node.keys[name], message)
             elif empty is not READ_AS_ANY and reader.is_unwritten(inner):

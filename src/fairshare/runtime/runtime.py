@@ -20,6 +20,7 @@ from fairshare.core.model.inputs import (
     TasksDue,
     TidyQueues,
     UpdateShares,
+    UpdateUsage,
 )
 from fairshare.core.record import Record
 from fairshare.core.schedulers.beats import HeartbeatRounds
@@ -56,6 +57,7 @@ _OWN = frozenset(
         TasksDue,
         TidyQueues,
         UpdateShares,
+        UpdateUsage,
     )
 )
 """Inputs that the runtime feeds itself, without a request."""
@@ -324,6 +326,9 @@ class Runtime:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
             return
+        usage_ms = state.next_usage_ms()
+        if usage_ms is not None and usage_ms <= now_ms:
+            self._provoke(UpdateUsage())
         if state.gangs:
             any(self._provoke(due) for due in agenda.gangs_with_room(now_ms))
         deadline_ms = scheduler.next_deadline_ms()
@@ -364,6 +369,7 @@ class Runtime:
             self._beats.next_due_ms(soon_ms),
             scheduler.next_deadline_ms(),
             self._next_update_ms(),
+            state.next_usage_ms(),
             agenda.tidy_ms,
             agenda.monitor_ms,
         )

@@ -47,6 +47,7 @@ from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import Gang
 from fairshare.core.model.tasks import Assignment, GroupProgress, TaskBoard
+from fairshare.core.model.usage import Budget, Cell, Fairness, Ledger
 from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
 from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.core.placement.rules import RuleSettings
@@ -70,6 +71,7 @@ _CLUSTER: Final = (
     "gangs",
     "deferred",
     "dependents",
+    "ledger",
     "safe_mode",
     "types",
     "epoch_ms",
@@ -143,6 +145,10 @@ add("mapping-fallback", MappingFallback)
 add("mapping-rule", MappingRule)
 add("matcher", Matcher)
 add("rule-settings", RuleSettings)
+add("budget", Budget)
+add("fairness", Fairness)
+add("usage-cell", Cell)
+add("usage-ledger", Ledger)
 add("order", Order, derived=("key",))
 
 

@@ -22,6 +22,7 @@ from fairshare.documents.toml_tree import read_toml
 from fairshare.settings import shell
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.engines import runs_here
+from fairshare.settings.fairness import fairness_of
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
 from fairshare.settings.manager import read_manager
@@ -253,12 +254,13 @@ def collect_directory(
     if runs_here(engine.kind):
         report_other_sizes(site, engine.memory_mb, engine.vcores, problems)
     settings_read = family.read(Source(directory, site, located), problems)
+    fairness = fairness_of(located.fairness, types, root, problems)
     return Configuration(
         scheduler=family.name,
         types=types,
         site=site,
         shell=located,
-        settings=settings_read.settings,
+        settings=msgspec.structs.replace(settings_read.settings, fairness=fairness),
         allocation_path=settings_read.file,
         auto_refresh_ms=settings_read.auto_refresh_ms,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,

@@ -2,7 +2,7 @@
 known, and not honoured here (docs/hadoop-differences.md says what to do instead).
 """
 
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -224,9 +224,7 @@ def check_limits(site: Site, problems: Problems) -> None:
 Settings = TypeVar("Settings", bound=BaseSettings)
 
 
-def collect_base(
-    site: Site, kind: type[Settings], problems: Problems, **further: object
-) -> Settings:
+def collect_base(site: Site, kind: type[Settings], problems: Problems, **further: Any) -> Settings:
     """Settings of a class, with `further` fields of its own; errors are added to the problems."""
     manager = read_manager(site, problems)
     return kind(

@@ -9,6 +9,7 @@ from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.configuration import Configuration, Refreshed
 from fairshare.settings.directory import read_directory
+from fairshare.settings.fairness import SECTION as FAIRNESS
 from fairshare.settings.registry import family_of
 from fairshare.settings.resource_types import RESOURCE_TYPES, maximum_key
 from fairshare.settings.shell import FILE as SHELL_FILE
@@ -40,6 +41,7 @@ def refresh(
     family = family_of(started.scheduler)
     settings = family.refreshed(started, in_force, now, problems)
     problems.raise_errors()
+    settings = msgspec.structs.replace(settings, fairness=now.settings.fairness)
     restart = tuple(_needs_restart(started, now))
     return Refreshed(settings, restart, now.problems, now.store)
 
@@ -70,6 +72,8 @@ def _changed_keys(before: ShellSettings, now: ShellSettings) -> Iterator[str]:
     old |= old.pop("sections")
     new |= new.pop("sections")
     for section, keys in new.items():
+        if section == FAIRNESS:
+            continue
         for key, value in keys.items():
             if old[section][key] != value:
                 yield f"{SHELL_FILE}: {key} below [{section}]"

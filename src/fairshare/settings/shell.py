@@ -26,6 +26,7 @@ from fairshare.documents.structs import At, read
 from fairshare.documents.toml_tree import read_toml
 from fairshare.documents.values import TEXT, TEXTS, Reader, Value, either, list_of, one_of, parsed
 from fairshare.settings.engines import ENGINES
+from fairshare.settings.fairness import FairnessSettings
 from fairshare.settings.limits import LimitSettings
 
 
@@ -382,6 +383,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     limits: LimitSettings = LimitSettings()
     accounting: AccountingSettings = AccountingSettings()
     notify: NotifySettings = NotifySettings()
+    fairness: FairnessSettings = FairnessSettings()
     labels: LabelTables = LabelTables()
     sections: dict[str, Any] = {}
     """Those of schedulers, by name."""

@@ -44,6 +44,7 @@ WITHOUT_A_ROW = {
         "labels",
         "label_of_node",
         "reservations",
+        "fairness",
     },
     QueueSettings: {"name", "parent", "reservable"},
     AllocationSettings: {"queues", "user_max_applications", "rules", "from_file"},
@@ -61,6 +62,7 @@ WITHOUT_A_ROW = {
         "heartbeat_interval_ms",
         "master_max_attempts",
         "allocations",
+        "fairness",
     },
 }
 """Fields that are not one value of one element or property of the scheduler's own."""

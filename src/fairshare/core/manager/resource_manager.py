@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from fairshare.core.manager import groups, lifetimes, nodes, reports, updates
+from fairshare.core.manager import budgets, groups, lifetimes, nodes, reports, updates
 from fairshare.core.manager.lifecycle import Lifecycle
 from fairshare.core.manager.lifetimes import Lifetimes, Starts
 from fairshare.core.manager.requests import change_labels, check_tasks
@@ -85,6 +85,7 @@ from fairshare.core.model.inputs import (
     UnregisterMaster,
     UpdateApplication,
     UpdateShares,
+    UpdateUsage,
 )
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.tasks import GROUP_REQUESTS
@@ -166,6 +167,7 @@ class ResourceManager:
             RemoveLabels: partial(change_labels, scheduler),
             LabelNodes: partial(change_labels, scheduler),
             UpdateShares: self._update_shares,
+            UpdateUsage: partial(budgets.update, scheduler),
             TidyQueues: self._tidy_queues,
             PreemptContainers: self._preempt_containers,
             SubmitApplication: self._submit,
@@ -263,6 +265,7 @@ class ResourceManager:
 
     def _load_configuration(self, step: Step, given: LoadConfiguration) -> None:
         self.scheduler.load(step, given.settings, given.epoch_ms)
+        budgets.follow(self._state, step)
 
     def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
         self.scheduler.go_back(step)
@@ -306,6 +309,7 @@ class ResourceManager:
             self._starts.check(step, given)
             queue, priority = self.scheduler.place(step, given)
             self._check_tasks(step, number, queue, given.tasks)
+            budgets.check(self._state, queue, given)
         except Refusal as refusal:
             if refusal.code == UNPLACEABLE:
                 # As in Hadoop: the client gets the error, and the application exists until killed.

@@ -7,7 +7,8 @@ of its rack, and of anywhere).
 """
 
 from bisect import insort
-from typing import Final
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from fairshare.core.model.events import Locality
 from fairshare.core.model.nothing import NOTHING
@@ -83,13 +84,19 @@ class AskKey:
 class AskTable:
     """The asks of one application attempt.
 
-    `wanting` lists the keys with outstanding containers, in the order of service.
+    `wanting` lists the keys with outstanding containers, in the order of service. `withheld` are
+    those that are not served, as they ask for a type of which a budget is used up (`closed`, the
+    numbers of such types).
     """
 
-    __slots__ = ("_types", "keys", "wanting")
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"closed": (), "withheld": ()}
+
+    __slots__ = ("_types", "closed", "keys", "wanting", "withheld")
 
     def __init__(self, types: int) -> None:
         self._types = types
+        self.closed: tuple[int, ...] = ()
+        self.withheld: tuple[AskKey, ...] = ()
         self.keys: dict[tuple[int, int], AskKey] = {}
         self.wanting: list[AskKey] = []
 
@@ -143,6 +150,18 @@ class AskTable:
             if wanted:
                 self.wanting.remove(key)
 
+    def close(self, types: tuple[int, ...]) -> None:
+        """Serve no key that asks for one of these types from now on, and all others."""
+        self.closed = types
+        closed: list[AskKey] = []
+        served: list[AskKey] = []
+        for key in (*self.wanting, *self.withheld):
+            assert key.anywhere is not None
+            asks = any(key.anywhere.resource[number] for number in types)
+            (closed if asks else served).append(key)
+        self.withheld = tuple(sorted(closed))
+        self.wanting[:] = sorted(served)
+
     def granted(self, key: AskKey, locality: Locality, host: str, rack: str) -> None:
         """Count down one container in the entries of anywhere and, depending on the locality, of
         the rack and the host."""
@@ -173,3 +192,4 @@ class AskTable:
     def clear(self) -> None:
         self.keys.clear()
         self.wanting.clear()
+        self.withheld = ()

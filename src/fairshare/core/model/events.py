@@ -556,6 +556,11 @@ class SharesUpdated(Event, frozen=True):
     """Demand, fair shares and starvation were computed from the state as it was."""
 
 
+class UsageUpdated(Event, frozen=True):
+    """What was used in the past was settled, and entered the orders; budgets are used up, or again
+    free (`usage.Ledger.update`)."""
+
+
 ClusterEvent = (
     ContainerAllocated
     | ContainerCompleted
@@ -615,5 +620,6 @@ ClusterEvent = (
     | QueueDynamicChanged
     | QueuesConfigured
     | SharesUpdated
+    | UsageUpdated
 )
 """The events that all schedulers have in common."""

@@ -167,6 +167,10 @@ class UpdateShares(msgspec.Struct, frozen=True, tag=True):
     """One pass of the scheduler's update: demand, fair shares, starvation, preemption."""
 
 
+class UpdateUsage(msgspec.Struct, frozen=True, tag=True):
+    """The interval of the ledger is over: what was used in the past enters the orders."""
+
+
 class TidyQueues(msgspec.Struct, frozen=True, tag=True):
     """The file loader's periodic check: remove empty dynamic queues, try waiting conversions."""
 
@@ -545,6 +549,7 @@ Input = (
     | LabelNodes
     | NodeBeat
     | UpdateShares
+    | UpdateUsage
     | TidyQueues
     | PreemptContainers
     | SubmitApplication

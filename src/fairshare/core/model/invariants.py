@@ -4,7 +4,7 @@ from collections import Counter
 from functools import reduce
 from typing import Any
 
-from fairshare.core.model.resources import add, largest, total
+from fairshare.core.model.resources import Resource, add, largest, total
 from fairshare.core.model.state import ClusterState
 from fairshare.errors import InvariantViolation
 
@@ -14,6 +14,7 @@ def check(state: ClusterState[Any, Any]) -> None:
     _check_nodes(state)
     _check_applications(state)
     _check_queues(state)
+    _check_usage(state)
 
 
 def _claim(claim: bool, *parts: object) -> None:
@@ -66,10 +67,12 @@ def _check_applications(state: ClusterState[Any, Any]) -> None:
             )  # fmt: skip
         used = total((c.resource for c in application.containers.values()), size)
         _claim(used == application.used, "application", application.id, "uses", used)
-        wanting = [k for _, k in sorted(application.attempt.asks.keys.items()) if k.pending]
-        _claim(
-            wanting == application.attempt.asks.wanting, "application", application.id, "wanting"
-        )
+        asks = application.attempt.asks
+        wanting = [k for _, k in sorted(asks.keys.items()) if k.pending]
+        served = sorted((*asks.wanting, *asks.withheld))
+        _claim(wanting == served, "application", application.id, "wanting")
+        if not asks.closed:
+            _claim(not asks.withheld, "application", application.id, "withheld")
         if not application.attempt.active:
             _claim(not application.containers, "inactive application", application.id, "runs")
     _claim(seen == len(places), "some container belongs to no application")
@@ -92,3 +95,18 @@ def _check_queues(state: ClusterState[Any, Any]) -> None:
                 sums[queue] = total((sums.get(queue, state.none), application.used), size)
     for queue, used in sums.items():
         _claim(used == queue.used, "queue", queue.name, "uses", used, "says", queue.used)
+
+
+def _check_usage(state: ClusterState[Any, Any]) -> None:
+    if state.ledger is None:
+        return
+    size = len(state.none)
+    used: dict[tuple[str, str], Resource] = {}
+    for attempt in state.attempts.values():
+        key = (attempt.application.queue, attempt.user)
+        used[key] = add(used.get(key, state.none), attempt.used)
+    for key, cell in state.ledger.cells.items():
+        present = used.pop(key, state.none)
+        _claim(cell.used == present, key, "use", present, "and the ledger says", cell.used)
+        _claim(min(cell.past) >= 0 and len(cell.past) == size, key, "used", cell.past, "before")
+    _claim(not any(map(any, used.values())), "the ledger does not know", used)

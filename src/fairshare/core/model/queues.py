@@ -3,10 +3,12 @@
 Each scheduler derives its own queue from `Queue`.
 """
 
-from typing import Final, Generic, TypeVar
+from collections.abc import Mapping
+from typing import ClassVar, Final, Generic, TypeVar
 
 from fairshare.core.model.applications import Attempt
 from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.resources import Resource
 from fairshare.documents.bounds import LONGEST_QUEUE_NAME
 
@@ -55,9 +57,23 @@ class Queue(Generic[AttemptType]):
 
     `used` is the sum of the live containers of the queue and of its descendants. `attempts` (of
     leaves) are those that are in the queue, by application, including those held back by a limit.
+    `charge` is added to its use where it is compared with its siblings, for what it used in the
+    past; None: nothing. `charges` are those of users in a leaf (`usage.Ledger`).
     """
 
-    __slots__ = ("attempts", "children", "dynamic", "leaf", "name", "parent", "used")
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"charge": None, "charges": NOTHING}
+
+    __slots__ = (
+        "attempts",
+        "charge",
+        "charges",
+        "children",
+        "dynamic",
+        "leaf",
+        "name",
+        "parent",
+        "used",
+    )
 
     # Only `state.py` and a scheduler's own state change these.
     name: str
@@ -71,3 +87,5 @@ class Queue(Generic[AttemptType]):
         self.dynamic = dynamic
         self.used = (0,) * types
         self.attempts: dict[ApplicationId, AttemptType] = {}
+        self.charge: Resource | None = None
+        self.charges: dict[str, Resource] = {}

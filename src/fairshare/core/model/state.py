@@ -5,7 +5,8 @@ handlers for its own events and for further consequences of the common ones.
 """
 
 from abc import ABC, abstractmethod
-from typing import Generic
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
@@ -51,6 +52,7 @@ from fairshare.core.model.events import (
     TaskPaused,
     TasksAdded,
     TasksResumed,
+    UsageUpdated,
 )
 from fairshare.core.model.identifiers import (
     APPLICATION_SHIFT,
@@ -64,6 +66,7 @@ from fairshare.core.model.nodes import Handlers, Node, Nodes, Reservation
 from fairshare.core.model.queues import ROOT, AttemptType, QueueType
 from fairshare.core.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard, is_own_failure
+from fairshare.core.model.usage import MOST_CHARGE, OFF, Fairness, Ledger, charges_of_users
 
 _PREEMPTED = ExitCode.PREEMPTED  # looking it up costs time
 
@@ -94,8 +97,11 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     oldest application's first if they are sorted by key: each from its first held container, or its
     first pause, until all of its containers are launched or its attempt ends. `deferred` has the
     conditions that are left of applications that start later, or are held; `dependents` the
-    deferred applications by the application whose end they wait for.
+    deferred applications by the application whose end they wait for. `ledger` has what was used in
+    the past, while that counts.
     """
+
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"ledger": None}
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
@@ -109,6 +115,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         self.gangs: dict[GangId, Gang] = {}
         self.deferred: dict[ApplicationId, StartConditions] = {}
         self.dependents: dict[ApplicationId, dict[ApplicationId, None]] = {}
+        self.ledger: Ledger | None = None
 
     def event_handlers(self) -> Handlers:
         """The handler of each type of event; a scheduler adds its own."""
@@ -151,6 +158,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             GangResumed: self._gang_resumed,
             ApplicationDeferred: self._application_deferred,
             RequestRefused: self._nothing_changes,
+            UsageUpdated: self._usage_updated,
             **super().event_handlers(),
         }
 
@@ -187,6 +195,10 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     def ancestry(self, queue: str) -> tuple[QueueType, ...]:
         """The queue that holds the applications of the named queue, and all its ancestors, root
         last; raises KeyError."""
+
+    def charges_changed(self) -> None:
+        """The charges of queues and users have changed, and so has the order of siblings. Does
+        nothing by default."""
 
     @property
     def used(self) -> Resource:
@@ -239,6 +251,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             attempt.master = None if attempt.comes_back else container
             self._master_allocated(attempt, event.resource)
         self._use(attempt, node, event.resource)
+        if self.ledger is not None:
+            application = attempt.application
+            self.ledger.use(now_ms, application.queue, application.user, event.resource)
 
     def _unlike_next(self, attempt: AttemptType, event: ContainerAllocated) -> None:  # type: ignore[misc]
         """Called for a container that a reservation or an ask with places was for: its size may
@@ -295,6 +310,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             self._use(attempt, node, (-resource[0], -resource[1]))
         else:
             self._use(attempt, node, tuple([-amount for amount in resource]))
+        if self.ledger is not None:
+            given_back = tuple([-amount for amount in resource])
+            self.ledger.use(now_ms, application.queue, application.user, given_back)
         if holds_room and not event.reported:
             self._hold_room(node, record)
 
@@ -355,6 +373,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             self.epoch_ms = event.epoch_ms
         if ROOT not in self.queues:
             self.queues[ROOT] = self.new_queue(ROOT, False, False)
+        self._take_fairness(now_ms)
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         self._drop_reservation(self.nodes[event.node])
@@ -362,12 +381,65 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
         self.queues[event.queue] = self.new_queue(event.queue, event.leaf, event.dynamic)
+        if self.ledger is not None:  # it may have been there before
+            self.queues[event.queue].charge = self.ledger.charges.get((event.queue, ""))
 
     def _queue_removed(self, now_ms: int, event: QueueRemoved) -> None:
         del self.queues[event.queue]
 
     def _queue_dynamic_changed(self, now_ms: int, event: QueueDynamicChanged) -> None:
         self.queues[event.queue].dynamic = event.dynamic
+
+    # What was used in the past.
+
+    def _take_fairness(self, now_ms: int) -> None:
+        """Count from now on what the settings in force say; what runs counts from now on, too."""
+        settings: Any = getattr(self, "settings", None)
+        fairness: Fairness = getattr(settings, "fairness", OFF)
+        ledger = self.ledger
+        if not fairness.on:
+            if ledger is not None:
+                self.ledger = None
+                self._spread_charges()
+        elif ledger is None:
+            self.ledger = ledger = Ledger(fairness, len(self.none), now_ms)
+            for attempt in self.attempts.values():
+                application = attempt.application
+                ledger.use(now_ms, application.queue, application.user, attempt.used)
+            self._spread_charges()
+        elif ledger.fairness != fairness:
+            ledger.change(now_ms, fairness)
+
+    def next_usage_ms(self) -> int | None:
+        """When past usage is due to enter the orders (`UpdateUsage`); None: it has no effect while
+        there is nothing to order."""
+        if self.ledger is None or not self.attempts:
+            return None
+        return self.ledger.update_ms
+
+    def _usage_updated(self, now_ms: int, event: UsageUpdated) -> None:
+        assert self.ledger is not None
+        self.ledger.update(now_ms)
+        self._spread_charges()
+
+    def _spread_charges(self) -> None:
+        charges = {} if self.ledger is None else self.ledger.charges
+        of_users = charges_of_users(charges)
+        for name, queue in self.queues.items():
+            queue.charge = charges.get((name, ""))
+            queue.charges = of_users.get(name, {})
+        for attempt in self.attempts.values():
+            self._charge_user(attempt)
+        self.charges_changed()
+
+    def _charge_user(self, attempt: AttemptType) -> None:  # type: ignore[misc]
+        """Let a user whose budget is used up come last also where the user has used nothing."""
+        if self.ledger is None or not self.ledger.over:
+            return
+        queue, user = attempt.application.queue, attempt.application.user
+        if self.ledger.comes_last(queue, user):
+            leaf = self.ancestry(queue)[0]
+            leaf.charges = {**leaf.charges, user: (MOST_CHARGE,) * len(self.none)}
 
     # Applications.
 
@@ -419,6 +491,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         attempt.started_ms = now_ms
         application.attempt = self.attempts[application.id] = attempt
         self.ancestry(application.queue)[0].attempts[application.id] = attempt
+        self._charge_user(attempt)
 
     def _application_admitted(self, now_ms: int, event: ApplicationAdmitted) -> None:
         self.attempts[event.application].runnable = True
@@ -479,11 +552,16 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         self.ancestry(application.queue)[0].attempts.pop(application.id, None)
         for queue in self.ancestry(application.queue):
             queue.used = subtract(queue.used, attempt.used)
+        if self.ledger is not None:
+            left = subtract(self.none, attempt.used)
+            self.ledger.use(now_ms, application.queue, application.user, left)
+            self.ledger.use(now_ms, event.queue, application.user, attempt.used)
         application.queue = event.queue
         attempt.runnable = event.runnable
         self.queues[event.queue].attempts[application.id] = attempt
         for queue in self.ancestry(event.queue):
             queue.used = add(queue.used, attempt.used)
+        self._charge_user(attempt)
 
     def _priority_changed(self, now_ms: int, event: PriorityChanged) -> None:
         self.applications[event.application].priority = event.priority
@@ -495,7 +573,13 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         self.applications[event.application].expires_ms = event.expires_ms
 
     def _asks_changed(self, now_ms: int, event: AsksChanged) -> None:
-        self.attempts[event.application].ask(event.requests)
+        attempt = self.attempts[event.application]
+        asks, application = attempt.asks, attempt.application
+        if asks.closed:
+            asks.close(())
+        attempt.ask(event.requests)
+        if self.ledger is not None and self.ledger.over:
+            asks.close(self.ledger.closed(application.queue, application.user))
 
     def _blacklist_changed(self, now_ms: int, event: BlacklistChanged) -> None:
         self.attempts[event.application].change_blacklist(event.add, event.remove)

@@ -34,6 +34,7 @@ from fairshare.core.model.resources import (
     total,
 )
 from fairshare.core.model.state import ClusterState
+from fairshare.core.model.usage import OFF, Fairness
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.calculators import normalise
@@ -78,6 +79,7 @@ class BaseSettings(msgspec.Struct, frozen=True):
     acl_enabled: bool = False
     administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
+    fairness: Fairness = OFF
 
 
 AttemptType = TypeVar("AttemptType", bound=Attempt)

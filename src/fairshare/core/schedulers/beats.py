@@ -58,6 +58,7 @@ from fairshare.core.model.events import (
     ReservationMoved,
     RoomFreed,
     SafeModeChanged,
+    UsageUpdated,
 )
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.schedulers.beat_candidates import Candidates, Group, Heap
@@ -69,7 +70,10 @@ _ROUNDS_WITHOUT_GRANT = 8
 """How many rounds in a row may change something without a grant; the rest waits an interval."""
 
 _QUIET = frozenset(
-    (ContainerAllocated, ContainerLaunched, ContainerRunning, OffersCounted, RequestRefused)
+    (
+        *(ContainerAllocated, ContainerLaunched, ContainerRunning),
+        *(OffersCounted, RequestRefused, UsageUpdated),
+    )
 )
 """Events after which nothing can be granted that could not be granted before, unless a container
 was reserved."""

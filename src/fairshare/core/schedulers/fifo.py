@@ -64,7 +64,24 @@ class FifoState(BaseState[FifoAttempt]):
     def derive(self) -> None:
         """Restore derived values, which are not part of a snapshot."""
         super().derive()
-        self.line.key = _arrival
+        self._choose_key()
+
+    def _choose_key(self) -> None:
+        self.line.key = _arrival if self.ledger is None else self._after_past
+
+    def _after_past(self, attempt: FifoAttempt) -> Entry:
+        """Users whose average of the past is a smaller part of the cluster are first; of those
+        with the same percentage who came first is."""
+        charge = self.queues[DEFAULT].charges.get(attempt.user, self.none)
+        both = zip(charge, self.total, strict=True)
+        percent = max((100 * part // whole for part, whole in both if whole), default=0)
+        return (percent, attempt.rank)
+
+    def charges_changed(self) -> None:
+        """The order follows."""
+        self._choose_key()
+        self.line.whole_numbers = self.ledger is None
+        self.line.refresh()
 
     def reconsider(self, attempt: FifoAttempt) -> None:
         """Keep the attempt in the order exactly while it has asks."""

@@ -325,6 +325,9 @@ class Simulator:
             if len(self.agenda) <= ahead and not self._arrivals_left:
                 if faults is not None and faults.back_ms >= now_ms and not self.manager.state.nodes:
                     give_up_ms += now_ms - self.clock.now_ms()  # no node was there to allocate on
+                ledger = self.manager.state.ledger
+                if ledger is not None and ledger.over:  # what waits for a budget waits for a month
+                    give_up_ms = max(give_up_ms, ledger.month_end_ms + PATIENCE_MS)
                 if now_ms > give_up_ms or (
                     faults is not None
                     and all(one.over for one in self.manager.state.applications.values())

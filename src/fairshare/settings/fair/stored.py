@@ -6,7 +6,7 @@ from fairshare.core.schedulers.fair import limits
 from fairshare.core.schedulers.fair import settings as fair_settings
 from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.containers import Tables
-from fairshare.core.schedulers.fair.policies import Policy, policy_named
+from fairshare.core.schedulers.fair.policies import Policy, Remembering, policy_named
 from fairshare.core.schedulers.fair.queues import Division, FairQueue
 from fairshare.core.schedulers.fair.scheduler import FairScheduler
 from fairshare.core.schedulers.fair.state import FairState
@@ -18,6 +18,7 @@ STORED_CLASSES: Final = (
     StoredClass("fair-tables", Tables, ("_arrivals", "most_nodes", "most_on_node", "ports")),
     StoredClass("fair-policy", Policy, names=policy_named),
     StoredClass("fair-queue", FairQueue),
+    StoredClass("fair-remembering-policy", Remembering),
     StoredClass("fair-scheduler", FairScheduler, ("_state",)),
     StoredClass("fair-allocation-settings", fair_settings.AllocationSettings),
     StoredClass("fair-amount", fair_settings.Amount),

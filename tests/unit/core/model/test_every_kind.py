@@ -71,6 +71,7 @@ INPUT_TAGS = words(
         RequestContainers
         ReserveApplication SetPriority SetSafeMode SubmitApplication TidyQueues
         TasksDue UndrainNode UnregisterMaster UpdateApplication UpdateShares
+        UpdateUsage
         """
 )
 EVENT_TAGS = words(
@@ -90,7 +91,7 @@ EVENT_TAGS = words(
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved
         RoomFreed SafeModeChanged SharesUpdated StarvationServed TasksAdded UserLimitsComputed
-        UserNoted
+        UsageUpdated UserNoted
         """
 )
 

@@ -92,6 +92,7 @@ def test_everything_global_is_read() -> None:
     assert unchanged == {
         "types", "templates", "maximum_override_delay_ms", "heartbeat_interval_ms", "monitor",
         "mappings", "legacy_queue_mode", "labels", "label_of_node", "reservations",
+        "fairness",
     }  # fmt: skip
     assert settings.users_maximum_parallel_applications == {"j.doe": 3}
     assert settings.queue_expiration_ms == 10_000

@@ -9,7 +9,8 @@ PriorityUtilizationQueueOrderingPolicy, OrderingPolicy).
 import math
 from bisect import bisect_left, insort
 
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, add
+from fairshare.core.model.usage import MOST_CHARGE
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry, Stage
 from fairshare.core.schedulers.capacity.calculators import ResourceCalculator, larger
 from fairshare.core.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
@@ -58,9 +59,31 @@ def _key(child: CapacityQueue, share: Share, fixed: VolatileFields) -> Entry:
         use = share.absolute_used
     else:
         use = c.use(share.whole, share.used, share.divisor)
+    if child.charge is not None:
+        use = _charged(child.charge, share, use, no_guarantee=no_guarantee)
     if priority is None:
         return (denied, no_guarantee, 0, 0, use, size, child.rank)
     return (denied, no_guarantee, 1 if use >= 1.0 else 0, priority, use, size, child.rank)
+
+
+def _charged(charge: Resource, share: Share, use: float, *, no_guarantee: bool) -> float:
+    """The use with what was used in the past; below the guarantee only the present counts."""
+    c = share.calculator
+    if c is None or (use < 1.0 and not no_guarantee):
+        return use
+    used = add(share.used, charge)
+    if no_guarantee:
+        return c.divide(share.whole, used, share.whole)
+    return c.use(share.whole, used, share.divisor)
+
+
+def charges_changed(queue: CapacityQueue) -> None:
+    """The charges of a queue's children, or of a leaf's users, have changed: the orders follow."""
+    for share in queue.shares.values():
+        for entry in share.order:
+            share.stale[queue.ranked[int(entry[-1])]] = None
+    for attempt in tuple(queue.active.values()):
+        place_application(attempt)
 
 
 def place(child: CapacityQueue, share: Share, label: str) -> None:
@@ -109,7 +132,7 @@ def move_stale(share: Share, label: str) -> None:
         part = child.shares[label]
         old, fixed, c = part.entry, part.fixed_key, part.calculator
         assert old is not None  # those that leave are stale no longer
-        if fixed is None or c is None or fixed[1] or fixed[2] is not None:
+        if fixed is None or c is None or fixed[1] or fixed[2] is not None or child.charge:
             entry = _present_key(child, part, label)
         else:  # the same, written out for the usual policy and a queue with a guarantee
             use = c.use(part.whole, part.used, part.divisor)
@@ -184,19 +207,26 @@ def application_key(leaf: CapacityQueue, attempt: CapacityAttempt) -> Entry:
     """The sort key of an active application in its leaf (Hadoop: FifoOrderingPolicy,
     FairOrderingPolicy); ends in its number.
 
-    `fair`: by allocated memory, with `size_based` divided by the logarithm of the demand. With a
-    negative `drift` the use, and thus the demand, may be negative: then Hadoop's quotient is NaN
-    and the order undefined; here the memory is not divided.
+    `fair`: by allocated memory, and what the user is charged for the past; with `size_based`
+    divided by the logarithm of the demand. With a negative `drift` the use, and thus the demand,
+    may be negative: then Hadoop's quotient is NaN and the order undefined; here the memory is not
+    divided. The other orders know of the past only whose budget is used up, which comes last.
     """
+    charge = leaf.charges.get(attempt.user) if leaf.charges else None
     if leaf.policy == "fair":
         magnitude = float(attempt.size)
+        if charge is not None:
+            magnitude += charge[0]
         if leaf.size_based and attempt.size and attempt.demand > 0:
             magnitude /= math.log1p(attempt.demand) / math.log(2)
         wants_nothing = 1 if attempt.demand == 0 else 0
         return (magnitude, attempt.start_order, wants_nothing, attempt.id)
+    priority = -attempt.priority
+    if charge is not None and charge[0] >= MOST_CHARGE:
+        priority += MOST_CHARGE
     if leaf.policy == "fifo-for-pending-apps":
-        return (0 if attempt.comes_back else 1, -attempt.priority, attempt.id)
-    return (-attempt.priority, attempt.id)
+        return (0 if attempt.comes_back else 1, priority, attempt.id)
+    return (priority, attempt.id)
 
 
 def place_application(attempt: CapacityAttempt) -> None:

@@ -11,6 +11,7 @@ import enum
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, Resource, ResourceTypes
+from fairshare.core.model.usage import OFF, Fairness
 from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 
 __all__ = [
@@ -294,3 +295,4 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     # New fields come last: the oldest snapshots identify values by position.
     reservations: bool = True  # reserve nodes for asks that do not fit yet: docs/decisions/0007
     tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags
+    fairness: Fairness = OFF

@@ -115,6 +115,11 @@ class CapacityState(CapacityCluster):
                 users.compute_again()
         self.to_recompute.clear()
 
+    def charges_changed(self) -> None:
+        """The orders follow."""
+        for queue in self.all_queues():
+            orders.charges_changed(queue)
+
     # Configuration, nodes, queues.
 
     def _configuration_loaded(self, now_ms: int, event: ConfigurationLoaded) -> None:

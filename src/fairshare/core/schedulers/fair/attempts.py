@@ -89,6 +89,11 @@ class FairAttempt(Attempt):
         return share if len(share) == len(share_of_all) else share + share_of_all[len(share) :]
 
     @property
+    def charge(self) -> Resource | None:
+        """What its user is charged in its leaf for the past."""
+        return self.leaf.charges.get(self.user)
+
+    @property
     def starvation(self) -> Resource:
         """What it lacked at the last check, of its fair share and of its queue's minimum."""
         return add(self.fair_starvation, self.min_starvation)

@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING
 
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.fair.attempts import FairAttempt
+from fairshare.core.schedulers.fair.policies import Remembering
 from fairshare.core.schedulers.fair.queues import FairQueue
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.ordering import Order
 
 
-def reorder(queue: FairQueue, cluster: Resource) -> None:
-    """Recompute the keys of a queue's children (the cluster, policy or settings have changed)."""
-    queue.order.follow(queue.policy, cluster)
+def reorder(queue: FairQueue, cluster: Resource, *, remembers: bool) -> None:
+    """Recompute the keys of a queue's children (the cluster, policy, settings or charges have
+    changed)."""
+    follow(queue, cluster, remembers=remembers)
     queue.order.refresh()
+
+
+def follow(queue: FairQueue, cluster: Resource, *, remembers: bool) -> None:
+    """Use the key of a queue's policy. `remembers`: what was used in the past counts, too."""
+    policy = queue.policy
+    queue.order.follow(Remembering(policy) if remembers else policy, cluster)
 
 
 def renumber(queue: FairQueue) -> None:

@@ -7,9 +7,10 @@ know where they come from.
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, add, fits
+from fairshare.core.model.usage import MOST_CHARGE
 from fairshare.core.schedulers.calculators import (
     Calculator,
     dominant_calculator,
@@ -179,6 +180,11 @@ class Policy:
         """
         return fair_key, True
 
+    def is_needy(self, sibling: Sibling, entry: Entry) -> bool:
+        """Whether this is the key of a sibling that comes first as it is below its minimum share:
+        its past does not count. By default with less than the minimum of any type."""
+        return not fits(sibling.min_share, sibling.used)
+
     def shared_types(self, types: int) -> int:
         """How many of the resource types are divided, the first ones; by default all.
 
@@ -201,6 +207,9 @@ class FairPolicy(Policy):
 
     def __init__(self) -> None:
         super().__init__("fair", "fair", memory_calculator, leaf_only=False)
+
+    def is_needy(self, sibling: Sibling, entry: Entry) -> bool:
+        return isinstance(entry, int) and entry < 0
 
     def shared_types(self, types: int) -> int:
         return 1
@@ -240,6 +249,55 @@ class DominantPolicy(Policy):
     def key(self, cluster: Resource) -> tuple[Key, bool]:
         """The shares of a cluster of this size."""
         return drf_key(cluster), False
+
+    def is_needy(self, sibling: Sibling, entry: Entry) -> bool:
+        return isinstance(entry, tuple) and entry[0] == 0
+
+
+class Charged:
+    """A sibling as it is compared with others: with its charge among what it uses."""
+
+    __slots__ = ("demand", "min_share", "rank", "used", "weight")
+
+    def __init__(self, sibling: Sibling, charge: Resource, nothing: Resource) -> None:
+        self.rank = sibling.rank
+        self.used = add(sibling.used, charge)
+        self.weight = sibling.weight
+        self.demand = sibling.demand
+        self.min_share = nothing
+
+
+def _fifo_key_with_budgets(attempt: Any) -> int:
+    """The order of arrival; behind all others, those whose budget is used up."""
+    charge: Resource | None = attempt.charge
+    rank: int = attempt.rank
+    return rank | 1 << RANK_BITS if charge is not None and charge[0] >= MOST_CHARGE else rank
+
+
+class Remembering:
+    """A policy whose siblings are compared by what they use and what they used in the past
+    (`usage.Ledger`). Minimum shares keep their place before all others."""
+
+    __slots__ = ("policy",)
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def key(self, cluster: Resource) -> tuple[Callable[[Any], Entry], bool]:
+        """The policy's own key of siblings without a charge."""
+        key, whole_numbers = self.policy.key(cluster)
+        if isinstance(self.policy, FifoPolicy):
+            return _fifo_key_with_budgets, whole_numbers
+        is_needy, nothing = self.policy.is_needy, (0,) * len(cluster)
+
+        def charged_key(sibling: Any) -> Entry:
+            entry = key(sibling)
+            charge: Resource | None = sibling.charge
+            if charge is None or is_needy(sibling, entry):
+                return entry
+            return key(Charged(sibling, charge, nothing))
+
+        return charged_key, whole_numbers
 
 
 POLICIES: dict[str, Policy] = {

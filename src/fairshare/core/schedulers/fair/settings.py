@@ -7,6 +7,7 @@ file uses seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
+from fairshare.core.model.usage import OFF, Fairness
 from fairshare.core.placement.rules import RuleSettings
 
 __all__ = ["AllocationSettings", "Amount", "FairSettings", "QueueSettings", "RuleSettings"]
@@ -115,3 +116,4 @@ class FairSettings(msgspec.Struct, frozen=True):
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
     allocations: AllocationSettings = AllocationSettings()
     tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags
+    fairness: Fairness = OFF

@@ -145,7 +145,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         sharing.settle_steady_shares(self)  # as in Hadoop, before parents limit their children
         for queue in self.queues.values():
             tree.limit_by_parent(self, queue)
-            orders.reorder(queue, self.total)
+            orders.reorder(queue, self.total, remembers=self.ledger is not None)
 
     def _queue_conversion_pending(self, now_ms: int, event: QueueConversionPending) -> None:
         if event.pending:
@@ -198,7 +198,12 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
                 if queue.parent is not None:
                     queue.parent.shares_stale = True
             if queue.policy.depends_on_cluster:
-                orders.reorder(queue, self.total)
+                orders.reorder(queue, self.total, remembers=self.ledger is not None)
+
+    def charges_changed(self) -> None:
+        """The orders follow."""
+        for queue in self.queues.values():
+            orders.reorder(queue, self.total, remembers=self.ledger is not None)
 
     # Containers.
 

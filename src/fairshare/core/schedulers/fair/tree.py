@@ -10,6 +10,7 @@ from fairshare.core.model.events import Event, QueueCreated, QueueDynamicChanged
 from fairshare.core.model.queues import ROOT, full_name
 from fairshare.core.model.resources import UNBOUNDED, Resource, largest
 from fairshare.core.placement.rules import BLANKS
+from fairshare.core.schedulers.fair import orders
 from fairshare.core.schedulers.fair.policies import POLICIES, Policy
 from fairshare.core.schedulers.fair.queues import FairQueue
 from fairshare.core.schedulers.fair.settings import (
@@ -72,7 +73,7 @@ def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> N
     _take_preemption(queue, own or QueueSettings(queue.name), allocations)
     if policy:
         queue.policy = policy_of(allocations, queue.name)
-    queue.order.follow(queue.policy, state.total)
+    orders.follow(queue, state.total, remembers=state.ledger is not None)
     queue.shares_stale = True
     queue.sizes_stale = True
     _bound(state, queue)

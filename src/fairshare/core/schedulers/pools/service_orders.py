@@ -50,10 +50,17 @@ def most_owed(place: int, kind: int) -> Callable[[Job], tuple[int, ...]]:
 
 
 def fair_rank(
-    running: int, demand: int, least: int, weight: float, start_ms: int, name: str, number: int = 0
+    running: int,
+    demand: int,
+    least: int,
+    weight: float,
+    start_ms: int,
+    name: str,
+    number: int = 0,
+    charge: int = 0,
 ) -> Rank:
     """The fair order as a sort key: siblings below their minimum by its used part, then by running
-    tasks per weight.
+    tasks per weight, with what is charged for tasks of the past.
 
     Ties are broken by start, then by name (Hadoop: SchedulingAlgorithms.FairShareComparator).
     Weight 0 comes last. Example: 50 of a minimum of 100 goes before 8 of a minimum of 10.
@@ -61,7 +68,7 @@ def fair_rank(
     minimum = min(least, demand)
     if running < minimum:
         return 0, running / max(minimum, 1), start_ms, name, number
-    return 1, running / weight if weight > 0.0 else float("inf"), start_ms, name, number
+    return 1, (running + charge) / weight if weight > 0.0 else float("inf"), start_ms, name, number
 
 
 class OwedOrders:
@@ -152,13 +159,17 @@ class ShareOrders:
             if isinstance(member, Pool):
                 weight = state.settings.allocation(member.pool).weight
                 least = self._least[member.name][kind]
-                rank = fair_rank(running, demand, least, weight, 0, member.pool)
+                charge = 0 if member.charge is None else member.charge[place]
+                rank = fair_rank(running, demand, least, weight, 0, member.pool, 0, charge)
             elif pool.mode == "fifo":
                 urgency, start_ms, number = first_come(member)
                 rank = 2, float(urgency), start_ms, "", number
             else:
                 weight = job_weight(state, member, kind, self._now_ms)
-                rank = fair_rank(running, demand, 0, weight, member.submitted_ms, "", member.id)
+                past = pool.charges.get(member.user)
+                charge = 0 if past is None else past[place]
+                start_ms = member.submitted_ms
+                rank = fair_rank(running, demand, 0, weight, start_ms, "", member.id, charge)
             return (*rank, entrant.rank)
 
         return Order(entry, False)

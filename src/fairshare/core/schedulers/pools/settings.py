@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
+from fairshare.core.model.usage import OFF, Fairness
 
 MAP_SLOTS: Final = "map-slots"
 REDUCE_SLOTS: Final = "reduce-slots"
@@ -110,6 +111,7 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     master_max_attempts: int = 2
     defaults: dict[str, str] = {}
+    fairness: Fairness = OFF
 
     @property
     def deficits(self) -> bool:

@@ -105,6 +105,10 @@ class PoolsState(ClusterState[Pool, Job]):
             StarvationServed: self._preemption_checked,
         }
 
+    def charges_changed(self) -> None:
+        """The orders follow; those of deficits have a memory of their own."""
+        self.lines = None
+
     def _reconsider(self, job: Job, kinds: tuple[int, ...] = KINDS) -> None:
         if self.lines is not None:
             self.lines.reconsider(job, kinds)

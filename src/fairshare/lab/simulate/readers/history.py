@@ -53,6 +53,7 @@ from fairshare.core.model.inputs import (
     TidyQueues,
     UnregisterMaster,
     UpdateShares,
+    UpdateUsage,
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
@@ -85,6 +86,7 @@ OWN: Final = frozenset(
         TasksDue,
         TidyQueues,
         UpdateShares,
+        UpdateUsage,
     )
 )
 """Inputs that the runtime feeds itself."""

@@ -1,0 +1,61 @@
+"""What a used-up budget of resource-hours stops, and the updates of past usage.
+
+What asks for a type of which a budget that refuses is used up is not served: a submission is
+refused, and the asks of applications are withheld until the month is over, or the budget is larger.
+What runs goes on.
+"""
+
+from fairshare.core.model.events import AsksChanged, ReservationDropped, UsageUpdated
+from fairshare.core.model.inputs import SubmitApplication, UpdateUsage
+from fairshare.core.model.usage import BudgetUse
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
+
+
+def update(scheduler: Scheduler, step: Step, given: UpdateUsage) -> None:
+    """Let past usage enter the orders, and look at the budgets; nothing happens before that is
+    due."""
+    state = scheduler.state
+    due_ms = state.next_usage_ms()
+    if due_ms is not None and due_ms <= step.now_ms:
+        step.emit(UsageUpdated())
+        follow(state, step)
+
+
+def follow(state: State, step: Step) -> None:
+    """Withhold the asks of those whose budgets are used up, and serve those of all others."""
+    ledger = state.ledger
+    for attempt in tuple(state.attempts.values()):
+        application = attempt.application
+        closed = () if ledger is None else ledger.closed(application.queue, application.user)
+        if closed == attempt.asks.closed:
+            continue
+        for reservation in tuple(attempt.reservations.values()):
+            if any(reservation.resource[number] for number in closed):
+                step.emit(ReservationDropped(reservation.node))
+        step.emit(AsksChanged(attempt.id, ()))
+
+
+def check(state: State, queue: str, submission: SubmitApplication) -> None:
+    """Raise Refusal if a submission asks for what a budget of its queue or user has used up."""
+    ledger = state.ledger
+    if ledger is None or not ledger.over or submission.recovering:
+        return
+    sizes = [group.resource for group in submission.tasks]
+    if submission.master is not None:
+        sizes.append(submission.master)
+    for budget in ledger.refusals(queue, submission.user):
+        if any(size[budget.resource] for size in sizes):
+            use = BudgetUse(budget, ledger.spent[budget.key])
+            raise Refusal("budget-used-up", refusal(use, state), queue)
+
+
+def refusal(use: BudgetUse, state: State) -> str:
+    """Why a budget refuses: `the budget 'vision' of root.vision is used up: 12 of 10 hours of gpu
+    in this month`."""
+    budget = use.budget
+    used, limit = use.hours
+    whose = " and ".join(part for part in (budget.queue, budget.user) if part)
+    return (
+        f"the budget {budget.name!r} of {whose} is used up: {used:.4g} of {limit:.4g} hours of"
+        f" {state.types.names[budget.resource]} in this month (UTC)"
+    )

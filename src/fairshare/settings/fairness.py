@@ -1,0 +1,101 @@
+"""`[fairness]` of fairshare.toml: whether the past counts, and budgets of resource-hours.
+
+    [fairness]
+    half_life_s = "7d"
+
+    [fairness.budgets.vision]
+    queue = "root.vision"
+    hours = 500                     # of yarn.io/gpu, in a month
+
+Hadoop's own files have no words for this, and a Hadoop that reads them is not disturbed
+(docs/decisions/0025).
+"""
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from fairshare.core.model.queues import ROOT, full_name
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.usage import Budget, Fairness
+from fairshare.documents.gpus import GPU
+from fairshare.documents.located import Node
+from fairshare.documents.problems import Problems
+from fairshare.documents.structs import At
+
+SECTION: Final = "fairness"
+_RULE: Final = "fairness"
+_HOUR_MS: Final = 3_600_000
+MOST_BUDGETS: Final = 1_000
+_MOST_HOURS: Final = 10**12
+
+
+class BudgetSettings(msgspec.Struct, frozen=True):
+    """A budget of a queue and all below it, of a user, or of a user in a queue: `hours` of one unit
+    of the `resource` in a calendar month (UTC). `when_used_up` nothing new of it starts (`refuse`),
+    or all other work goes first (`last`)."""
+
+    hours: Annotated[float, Meta(ge=0, le=_MOST_HOURS)]
+    queue: str = ""
+    user: str = ""
+    resource: str = GPU
+    when_used_up: Literal["refuse", "last"] = "refuse"
+
+    def check(self, at: At) -> None:
+        """It is of a queue or a user."""
+        if not self.queue and not self.user:
+            at.wrong("a budget belongs to a queue, a user, or both: write queue, user, or both")
+        elif not self.user and full_name(self.queue) == ROOT and self.when_used_up == "last":
+            message = f'"last" has no meaning for {ROOT}, beside which there is no other queue'
+            at.wrong(message, "when_used_up")
+
+
+class FairnessSettings(msgspec.Struct, frozen=True):
+    """Whether what queues and users received in the past counts: it loses half of its weight in
+    each half-life. None: the past does not count. `strength` says how much faster than it is
+    forgotten it is made up for. `budgets` are limits on what is received in a month, by name."""
+
+    half_life_s: Annotated[int, Meta(ge=60, le=366 * 86_400)] | None = None
+    strength: Annotated[int, Meta(ge=1, le=100)] = 4
+    budgets: dict[str, BudgetSettings] = {}
+
+    def check(self, at: At) -> None:
+        """There are not too many budgets, and each is of something else."""
+        if len(self.budgets) > MOST_BUDGETS:
+            message = f"there are {len(self.budgets)} budgets, and {MOST_BUDGETS} are possible"
+            at.wrong(message, "budgets")
+        names: dict[tuple[str, str, str], str] = {}
+        for name, budget in self.budgets.items():
+            key = (budget.queue and full_name(budget.queue), budget.user, budget.resource)
+            if names.setdefault(key, name) != name:
+                message = f"{name!r} is a second budget of the same, beside {names[key]!r}"
+                at.wrong(message, "budgets", name)
+
+
+def fairness_of(
+    settings: FairnessSettings, types: ResourceTypes, root: Node, problems: Problems
+) -> Fairness:
+    """The settings as the core has them; a budget of an unknown type is reported. `root` is the
+    document that names them."""
+    budgets: list[Budget] = []
+    for name, budget in settings.budgets.items():
+        if budget.resource not in types.names:
+            problems.error(
+                root.find(SECTION, "budgets", name, "resource"),
+                _RULE,
+                f"{SECTION}.budgets.{name}: there is no resource type {budget.resource!r}: there"
+                f" are {', '.join(types.names)}",
+            )
+            continue
+        budgets.append(
+            Budget(
+                name,
+                budget.queue and full_name(budget.queue),
+                budget.user,
+                types.names.index(budget.resource),
+                round(budget.hours * _HOUR_MS),
+                budget.when_used_up == "refuse",
+            )
+        )
+    return Fairness((settings.half_life_s or 0) * 1_000, settings.strength, tuple(budgets))

@@ -1,0 +1,309 @@
+"""Fairness that remembers, and budgets, under each scheduler: who starved is made whole, nothing
+stays idle for it, and it cannot be gamed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ApplicationRejected, UsageUpdated
+from fairshare.core.model.inputs import (
+    LoadConfiguration,
+    MoveApplication,
+    NodeJoined,
+    SubmitApplication,
+)
+from fairshare.core.model.invariants import check
+from fairshare.core.model.resources import fits
+from fairshare.core.model.work import TaskGroup
+from fairshare.lab.simulate.simulator import Simulator
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.recovery import Position, recover
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.settings.directory import read_directory
+from fairshare.settings.registry import family_of
+
+HOUR_S = 3_600
+REMEMBERS = '[fairness]\nhalf_life_s = "4h"\n'
+SLOTS = 32
+
+FAIR = """<allocations>
+  <queueMaxAMShareDefault>-1.0</queueMaxAMShareDefault>
+  <defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy>
+  <queue name="a"><schedulingPolicy>fifo</schedulingPolicy></queue><queue name="b"/>
+  <queue name="p"><queue name="x"/><queue name="y"/></queue>
+</allocations>"""
+CAPACITIES = {"a": 10, "b": 10, "p": 80}
+
+
+def capacity_file() -> str:
+    prefix = "yarn.scheduler.capacity."
+    properties = {f"{prefix}root.queues": "a,b,p", f"{prefix}root.p.queues": "x,y"}
+    calculator = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+    properties[f"{prefix}resource-calculator"] = calculator
+    for name, percent in {**CAPACITIES, "p.x": 50, "p.y": 50}.items():
+        properties[f"{prefix}root.{name}.capacity"] = str(percent)
+        properties[f"{prefix}root.{name}.maximum-capacity"] = "100"
+        properties[f"{prefix}root.{name}.user-limit-factor"] = "100"
+    rows = "".join(
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in properties.items()
+    )
+    return f"<configuration>{rows}</configuration>"
+
+
+class Lab:
+    """A simulated cluster of two nodes with 32 slots of one vcore and 1 GB."""
+
+    def __init__(self, directory: Path, scheduler: str, fairness: str) -> None:
+        self._directory, self._scheduler = directory, scheduler
+        (directory / "fair-scheduler.xml").write_text(FAIR)
+        (directory / "capacity-scheduler.xml").write_text(capacity_file())
+        (directory / "fairshare.toml").write_text(fairness)
+        configuration = read_directory(directory, scheduler)
+        self.manager = ResourceManager(family_of(scheduler).create(configuration.types))
+        self.state = self.manager.scheduler.state
+        self.journal = MemoryJournal()
+        slots, self._slot = ((SLOTS // 2, 0), (1, 0)) if scheduler == "pools" else ((), ())
+        size = (1024 * SLOTS // 2, SLOTS // 2, *slots)
+        self.simulator = Simulator(
+            self.manager,
+            msgspec.json.encode(configuration.settings),
+            Workload((), ()),
+            self.journal,
+            nodes=[NodeJoined(name, size, "/r") for name in ("n1", "n2")],
+        )
+        self.simulator.run(until_ms=0)
+
+    @property
+    def now_ms(self) -> int:
+        return self.simulator.clock.now_ms()
+
+    def reload(self, fairness: str) -> None:
+        (self._directory / "fairshare.toml").write_text(fairness)
+        settings = read_directory(self._directory, self._scheduler).settings
+        self.simulator.handle(LoadConfiguration(msgspec.json.encode(settings)))
+
+    def submit(
+        self, queue: str, user: str, tasks: int, *, task_s: int = 300, vcores: int = 1
+    ) -> int:
+        """The number of an application, or the reason of its refusal raised as ValueError."""
+        group = TaskGroup(name="task", count=tasks, resource=(1024, vcores, *self._slot))
+        queue = queue if self._scheduler in ("fair", "capacity") else "default"
+        submission = SubmitApplication(user=user, queue=queue, name="work", tasks=(group,))
+        plans = (GroupPlan(task_s * 1_000),)
+        events = self.simulator.arrive(Arrival(self.now_ms, submission, plans))
+        for event in events:
+            if isinstance(event, ApplicationRejected):
+                raise ValueError(event.code, event.reason)
+        return self.state.next_application - 1
+
+    def advance(self, seconds: float) -> None:
+        self.simulator.run(until_ms=self.now_ms + round(seconds * 1_000))
+        check(self.state)
+
+    def used_by(self, user: str) -> int:
+        return sum(one.used[1] for one in self.state.attempts.values() if one.user == user)
+
+    def slots_of(self, user: str, seconds: int) -> float:
+        """How many slots a user had on average for so long from now on."""
+        steps = max(1, seconds // 300)
+        found = []
+        for _ in range(steps):
+            self.advance(seconds / steps)
+            found.append(self.used_by(user))
+            self.assert_nothing_idle()
+        return sum(found) / steps
+
+    def assert_nothing_idle(self) -> None:
+        rooms = [node.available for node in self.state.nodes.values()]
+        for attempt in self.state.attempts.values():
+            for key in attempt.asks.wanting:
+                assert key.anywhere is not None
+                assert not any(fits(key.anywhere.resource, room) for room in rooms)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Callable[[str, str], Lab]:
+    return lambda scheduler, fairness="": Lab(tmp_path, scheduler, fairness)
+
+
+def after_a_morning_alone(lab: Lab) -> Lab:
+    """Ann had the cluster for six hours; from now on both want everything."""
+    lab.submit("a", "ann", 6 * SLOTS * 12)
+    lab.advance(6 * HOUR_S - 1)
+    for _ in range(2):
+        lab.submit("a", "ann", 10_000)
+        lab.submit("b", "bob", 10_000)
+    return lab
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity"])
+def test_the_starved_queue_of_the_morning_is_made_whole_in_the_afternoon(lab, scheduler):
+    forgetful = after_a_morning_alone(lab(scheduler))
+    assert forgetful.slots_of("bob", 4 * HOUR_S) == pytest.approx(SLOTS / 2, abs=1)
+    remembering = after_a_morning_alone(lab(scheduler, REMEMBERS))
+    assert remembering.slots_of("bob", HOUR_S) > 0.8 * SLOTS
+    remembering.advance(2 * HOUR_S)
+    assert 0.55 * SLOTS < remembering.slots_of("bob", HOUR_S) < 0.8 * SLOTS
+    remembering.advance(10 * HOUR_S)
+    assert remembering.slots_of("bob", HOUR_S) == pytest.approx(SLOTS / 2, abs=1.5)
+
+
+def test_users_of_the_fifo_scheduler_are_served_by_their_past(lab):
+    remembering = after_a_morning_alone(lab("fifo", REMEMBERS))
+    assert remembering.slots_of("bob", HOUR_S) > 0.9 * SLOTS
+    assert after_a_morning_alone(lab("fifo")).slots_of("bob", HOUR_S) < 0.1 * SLOTS
+
+
+def test_a_guarantee_comes_before_the_past(lab):
+    """Capacity b is 10 %: however much bob had, ann's guarantee of 10 % is hers at once."""
+    cluster = lab("capacity", REMEMBERS)
+    cluster.submit("a", "ann", 6 * SLOTS * 12)
+    cluster.advance(6 * HOUR_S - 1)
+    cluster.submit("b", "bob", 10_000, task_s=100_000)
+    cluster.submit("a", "ann", 10_000)
+    cluster.advance(2)
+    assert cluster.used_by("ann") == 4
+    assert cluster.used_by("bob") == SLOTS - 4
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo", "pools"])
+def test_without_fairness_nothing_is_counted_or_recorded(lab, scheduler):
+    cluster = lab(scheduler)
+    cluster.submit("a", "ann", 40)
+    cluster.advance(HOUR_S)
+    assert cluster.state.ledger is None
+    assert not any(isinstance(e, UsageUpdated) for r in cluster.journal.records() for e in r.events)
+
+
+def test_many_users_of_a_queue_gain_nothing_for_it(lab):
+    cluster = lab("fair", REMEMBERS)
+    cluster.submit("a", "ann", 6 * SLOTS * 12)
+    cluster.advance(6 * HOUR_S - 1)
+    for number in range(20):
+        cluster.submit("a", f"alias-{number}", 1_000)
+    cluster.submit("b", "bob", 10_000)
+    assert cluster.slots_of("bob", HOUR_S) > 0.8 * SLOTS
+
+
+def test_a_new_queue_below_the_same_parent_gains_nothing_for_it(lab):
+    cluster = lab("fair", REMEMBERS)
+    cluster.submit("p.x", "ann", 6 * SLOTS * 12)
+    cluster.advance(6 * HOUR_S - 1)
+    cluster.submit("p.y", "ann", 10_000)
+    cluster.submit("b", "bob", 10_000)
+    assert cluster.slots_of("bob", HOUR_S) > 0.8 * SLOTS
+
+
+def test_usage_stays_where_it_was_when_an_application_moves(lab):
+    cluster = lab("fair", REMEMBERS)
+    application = cluster.submit("a", "ann", 10_000)
+    cluster.advance(3 * HOUR_S)
+    cluster.simulator.handle(MoveApplication(application, "root.b"))
+    averages = cluster.state.ledger.averages()
+    assert averages["root.a", ""][1] > 10
+    cluster.advance(60)
+    averages = cluster.state.ledger.averages()
+    assert averages["root.a", ""][1] > 10
+    assert 0 <= averages["root.b", ""][1] < 2
+    assert ("root.b", "ann") in averages
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo", "pools"])
+def test_a_restart_goes_on_with_what_was_used(lab, scheduler):
+    cluster = lab(scheduler, REMEMBERS + BUDGET.format(hours=40, how="last"))
+    cluster.submit("a", "ann", 300)
+    cluster.submit("b", "bob", 300)
+    cluster.advance(HOUR_S)
+    records = list(cluster.journal.records())
+    assert any(isinstance(event, UsageUpdated) for one in records for event in one.events)
+    recovered = ResourceManager(family_of(scheduler).create(cluster.state.types))
+    recover(records, recovered.state, Position())
+    [ledger, again] = cluster.state.ledger, recovered.state.ledger
+    assert again.charges == ledger.charges
+    assert again.charges
+    assert again.spent == ledger.spent
+    copy = thaw(freeze(7, 70, {"manager": recovered}))["manager"]
+    assert copy.state.ledger.charges == ledger.charges
+    queues = {name: (queue.charge, queue.charges) for name, queue in copy.state.queues.items()}
+    assert queues == {n: (q.charge, q.charges) for n, q in cluster.state.queues.items()}
+    replayed = ResourceManager(family_of(scheduler).create(cluster.state.types))
+    for record in records:
+        assert replayed.handle(record.now_ms, record.input) == record.events
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo"])
+def test_a_reload_turns_the_memory_on_and_off(lab, scheduler):
+    cluster = after_a_morning_alone(lab(scheduler, REMEMBERS))
+    cluster.advance(HOUR_S)
+    cluster.reload("")
+    assert cluster.state.ledger is None
+    assert not any(queue.charge or queue.charges for queue in cluster.state.queues.values())
+    if scheduler != "fifo":
+        assert cluster.slots_of("bob", 2 * HOUR_S) == pytest.approx(SLOTS / 2, abs=4)
+    cluster.reload(REMEMBERS)
+    cluster.advance(600)
+    assert cluster.state.ledger.averages()["root", ""][0] > 100
+
+
+BUDGET = """
+[fairness.budgets.cores]
+user = "ann"
+resource = "vcores"
+hours = {hours}
+when_used_up = "{how}"
+"""
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo", "pools"])
+def test_a_budget_that_ends_in_the_middle_of_a_job_lets_what_runs_go_on(lab, scheduler):
+    cluster = lab(scheduler, "[fairness]\n" + BUDGET.format(hours=10, how="refuse"))
+    cluster.submit("a", "ann", 100, task_s=HOUR_S)
+    cluster.advance(HOUR_S / 2)
+    assert cluster.used_by("ann") == SLOTS
+    cluster.submit("b", "bob", 10, task_s=60)
+    cluster.advance(HOUR_S / 2 + 10)
+    assert cluster.used_by("ann") == 0  # 32 ended, 68 wait, though all is free
+    assert cluster.used_by("bob") == 10
+    with pytest.raises(ValueError, match="32 of 10 hours of vcores in this month"):
+        cluster.submit("a", "ann", 1)
+    cluster.reload("[fairness]\n" + BUDGET.format(hours=100, how="refuse"))
+    cluster.advance(120)
+    assert cluster.used_by("ann") == SLOTS
+
+
+def test_work_without_the_type_of_a_used_up_budget_goes_on(lab):
+    cluster = lab("fair", "[fairness]\n" + BUDGET.format(hours=1, how="refuse"))
+    cluster.submit("a", "ann", 32, task_s=HOUR_S)
+    cluster.advance(2 * HOUR_S)
+    assert cluster.state.ledger.closed("root.a", "ann") == (1,)
+    cluster.submit("a", "ann", 1, vcores=0)
+    with pytest.raises(ValueError, match="budget-used-up"):
+        cluster.submit("b", "ann", 1)
+
+
+def test_a_new_month_has_a_new_budget(lab):
+    cluster = lab("fair", "[fairness]\n" + BUDGET.format(hours=1, how="refuse"))
+    application = cluster.submit("a", "ann", 64, task_s=HOUR_S)
+    cluster.advance(20 * 24 * HOUR_S)
+    assert not cluster.state.applications[application].over
+    cluster.advance(11 * 24 * HOUR_S + 30)
+    assert cluster.used_by("ann") == SLOTS
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo"])
+def test_whose_budget_is_used_up_comes_last_and_uses_what_is_idle(lab, scheduler):
+    cluster = lab(scheduler, "[fairness]\n" + BUDGET.format(hours=10, how="last"))
+    cluster.submit("a", "ann", 10_000)
+    cluster.advance(HOUR_S)
+    assert cluster.used_by("ann") == SLOTS  # no other user wants it
+    cluster.submit("a", "bob", 10_000)
+    cluster.advance(600)
+    assert cluster.used_by("bob") == SLOTS
+    cluster.submit("a", "ann", 1)
+    cluster.advance(HOUR_S)
+    assert cluster.used_by("bob") == SLOTS
