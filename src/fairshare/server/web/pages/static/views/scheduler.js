@@ -50,7 +50,7 @@ class SchedulerPage {
     this.watchTree();
     this.stops = [
       () => this.stopTree(),
-      store.watch("/pages/users", (entry) => { this.usersEntry = entry; this.drawUsers(); }, { every_ms: 3000 }),
+      () => this.stopUsers?.(),
       store.watch("/cluster", (entry) => { if (entry.data) { this.cluster = entry.data; this.draw(); } }, { past: true }),
     ];
   }
@@ -154,6 +154,7 @@ class SchedulerPage {
   // Where few queues leave room, who has what is below them.
   drawUsers() {
     const few = (this.queues.data?.known ?? Infinity) <= FEW && store.moment === null;
+    if (few) this.stopUsers ??= store.watch("/pages/users", (entry) => { this.usersEntry = entry; if (this.stopUsers) this.drawUsers(); }, { every_ms: 3000 });
     const shown = few && this.usersEntry?.data ? usersNow(this.usersEntry.data) : null;
     this.users.classList.toggle("empty", !shown);
     fill(this.users, shown);
