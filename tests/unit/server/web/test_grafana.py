@@ -1,4 +1,4 @@
-"""examples/monitoring/grafana.json against the metrics of a server: all that it asks for is there."""
+"""examples/monitoring/grafana.json against the metrics of a server: what it asks for is there."""
 
 import json
 import re
