@@ -39,6 +39,7 @@ from fairshare.documents.sizes import parse_memory_mb
 
 _ALIASES: Final = {
     "array": ("-a",),
+    "count": ("--ntasks", "-n"),
     "directory": ("--chdir", "-D"),
     "error": ("-e",),
     "gpus": ("--gpu",),

@@ -67,6 +67,7 @@ class Accounting:
         self._applications: dict[ApplicationId, Application | _Row] = {}
         self._ledger: Ledger | None = None
         self._left_out = 0
+        self._writing = asyncio.Lock()
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records, behind the projections."""
@@ -141,8 +142,17 @@ class Accounting:
         self._ledger = ledger
         return ledger, last_ms
 
+    async def catch_up(self) -> None:
+        """Write what has ended, before a question about it; not while that fails."""
+        if not self.problem:
+            await self.write()
+
     async def write(self) -> None:
         """Write what has ended; what cannot be written waits."""
+        async with self._writing:
+            await self._write_pending()
+
+    async def _write_pending(self) -> None:
         ledger = self._ledger
         while ledger is not None and (self._containers or self._applications):
             containers = _taken(self._containers, MAX_ROWS)

@@ -138,9 +138,11 @@ def _application(request: Request, text: str) -> tuple[int, int]:
 
 
 async def _asked(request: Request, question: Callable[[], Found]) -> Found:
-    """The answer to a question, which is asked in a thread, after others."""
+    """The answer to a question, which is asked in a thread, after others: it knows what has ended
+    before it."""
     waiting: asyncio.Semaphore = request.app.state.accounting_questions
     async with waiting:
+        await server_of(request).accounting.catch_up()
         return await asyncio.to_thread(question)
 
 

@@ -32,7 +32,6 @@ async def run_one(page, exit_code=0, **fields):
     service = page.server.service
     await service.ask(ContainerStarted(container))
     await service.ask(ContainerExited(container, exit_code, "", 512, 2_000))
-    await page.server.accounting.write()
     return name
 
 
@@ -45,7 +44,7 @@ async def opened(page):
             await asyncio.sleep(0.01)
 
 
-async def test_an_ended_application_is_listed_with_what_it_used(page):
+async def test_an_application_is_listed_as_soon_as_it_has_ended_with_what_it_used(page):
     await opened(page)
     name = await run_one(page, user="ann", name="job", tags=["nightly"])
     (found,) = (await page.get("/accounting/applications?tag=nightly")).json()["applications"]

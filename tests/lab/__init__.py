@@ -1,0 +1,1 @@
+"""What users of a shared machine found wrong when they tried fairshare, each tried again."""
