@@ -264,12 +264,19 @@ def _read_line(script: Script, parser: click.Command, number: int, line: str) ->
     """Take what a line says; what is not known goes to what is left out."""
     try:
         words = shlex.split(line, comments=True)
-        values = parser.make_context(MARK, list(words)).params
-    except (click.NoSuchOption, ValueError):
+    except ValueError:
         script.left_out.append(line.strip())
         return
-    except click.UsageError as error:
-        raise click.UsageError(f"{script.path}:{number}: {error.message}") from error
+    while True:
+        try:
+            values = parser.make_context(MARK, list(words)).params
+            break
+        except click.NoSuchOption as error:
+            first, last = _unknown(words, error.option_name)
+            script.left_out.append(shlex.join(words[first:last]))
+            del words[first:last]
+        except click.UsageError as error:
+            raise click.UsageError(f"{script.path}:{number}: {error.message}") from error
     for names, read in (*_WITH_VALUE.items(), *_FLAGS.items()):
         said = values[_key(names)]
         for value in said if isinstance(said, tuple) else (("",) if said else ()):
@@ -281,6 +288,20 @@ def _read_line(script: Script, parser: click.Command, number: int, line: str) ->
             except (click.UsageError, ValueError) as error:
                 words_ = error.message if isinstance(error, click.UsageError) else str(error)
                 raise click.UsageError(f"{script.path}:{number}: {shown}: {words_}") from error
+
+
+def _unknown(words: list[str], option: str) -> tuple[int, int]:
+    """The part of a line that is an unknown option with its value.
+
+    >>> _unknown(["-p", "gpu", "-A", "lab", "-n", "2"], "-A")
+    (2, 4)
+    """
+    whole = re.compile(re.escape(option) + ("(=.*)?" if option.startswith("--") else ".*"))
+    first = next((place for place, word in enumerate(words) if whole.fullmatch(word)), 0)
+    last = first + 1
+    while last < len(words) and not words[last].startswith("-"):
+        last += 1
+    return first, last
 
 
 def _combine(script: Script) -> None:

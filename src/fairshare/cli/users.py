@@ -4,9 +4,7 @@ Scheduler. The rest of the file stays as it is.
 
 import shutil
 from pathlib import Path
-from typing import Final, NamedTuple
-from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
+from typing import Final
 
 import click
 
@@ -14,14 +12,17 @@ from fairshare.cli.init import NAME
 from fairshare.cli.options import default_directory
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client
-from fairshare.errors import AccountsUnavailable, ConfigurationError, FairshareError
+from fairshare.core.model.queues import ROOT, full_name
+from fairshare.errors import AccountsUnavailable, ConfigurationError, FairshareError, InputError
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
+from fairshare.settings.draft import DraftForm, Edit
 from fairshare.settings.output import write_directory
+from fairshare.settings.registry import family_of
 from fairshare.this_machine import account_named
 from fairshare.wording import cause, plain_lines
 
-_TOP: Final = "allocations"
-_QUEUES: Final = ("queue", "pool")
+LIST: Final = "aclSubmitApps"
+"""The setting of a queue with the users that submit to it."""
 
 
 @click.group("user")
@@ -59,17 +60,26 @@ def add(
     path = settings.configuration.allocation_path
     if path is None or path.absolute().parent != conf.absolute():
         raise Failure(f"{conf} has no allocation file, into which a queue could be put")
-    try:
-        before = path.read_bytes()
-    except OSError as error:
-        raise Failure(f"{path}: {cause(error)}") from error
     _check_user(name, settings)
-    full_parent = parent if parent == "root" or parent.startswith("root.") else f"root.{parent}"
-    element = queue_of(name, weight, listed=settings.configuration.acl_enabled)
-    written = with_queue(before, full_parent, element, path)
+    full_parent = full_name(parent)
+    form = family_of(settings.scheduler).draft
+    if form is None or LIST not in [field.name for field in form.fields]:
+        raise Failure(
+            f"{path} is not an allocation file of the Fair Scheduler: for the Capacity Scheduler"
+            " see fairshare admin config add-queue"
+        )
+    listed = settings.configuration.acl_enabled
+    try:
+        text = path.read_bytes().decode()
+        written = with_user(form, text, full_parent, name, weight, listed=listed)
+    except (OSError, UnicodeDecodeError, InputError) as error:
+        raise Failure(f"{path}: {cause(error)}") from error
     try:
         copies = write_directory(
-            {path.name: written}, conf, force=True, examine=lambda place: _examine(place, path)
+            {path.name: written.encode()},
+            conf,
+            force=True,
+            examine=lambda place: _examine(place, path),
         ).copies
     except OSError as error:
         raise Failure(f"cannot write {path}: {cause(error)}") from error
@@ -97,99 +107,29 @@ def _queue_name(name: str) -> str:
     return name.replace(".", "_dot_")  # as Hadoop names a user's queue
 
 
-def queue_of(name: str, weight: float | None, *, listed: bool) -> str:
-    """The element of a user's queue.
-
-    >>> queue_of("ann", 2, listed=True)
-    '<queue name="ann"><weight>2.0</weight><aclSubmitApps>ann</aclSubmitApps></queue>'
-    """
-    parts = [f"<weight>{float(weight)}</weight>"] if weight is not None else []
-    parts += [f"<aclSubmitApps>{escape(name)}</aclSubmitApps>"] if listed else []
-    return f"<queue name={quoteattr(_queue_name(name))}>{''.join(parts)}</queue>"
-
-
-class _Place(NamedTuple):
-    """Where the end tag of a queue begins, in bytes; the names of the queues in it; and whether it
-    takes no applications, even without any."""
-
-    end: int
-    inside: frozenset[str]
-    is_parent: bool
-
-
-def with_queue(document: bytes, parent: str, element: str, path: Path) -> bytes:
-    """The document with a further queue before the end of its parent. Raises Failure for a parent
-    that it does not have, or that takes applications, and for a queue that it has."""
-    places = _places(document, path)
-    place = places.get(parent)
-    if place is None:
-        known = ", ".join(sorted(places))
-        raise Failure(f"{path} has no queue {parent}: it has {known}")
-    name = element.partition('name="')[2].partition('"')[0]
-    if f"{parent}.{name}" in place.inside:
-        raise Failure(f"{path} has a queue {parent}.{name} already")
-    if not (place.is_parent or place.inside):
-        raise Failure(
+def with_user(
+    form: DraftForm, text: str, parent: str, name: str, weight: float | None, *, listed: bool
+) -> str:
+    """The allocation file with a queue for a user, as the page of the configuration writes it.
+    Raises InputError."""
+    parts = {part.queue: part for part in form.read(text).parts}
+    known = {*parts, ROOT}
+    full = f"{parent}.{_queue_name(name)}"
+    if parent not in known:
+        raise InputError("bad-edit", f"it has no queue {parent}: it has {', '.join(sorted(known))}")
+    marked = parent == ROOT or parts[parent].marked
+    if not (marked or any(one.startswith(f"{parent}.") for one in known)):
+        raise InputError(
+            "bad-edit",
             f"{parent} takes applications, and would take none any more with a queue in it: name"
-            f' another one with --parent, or give {parent} in {path} the attribute type="parent"'
+            f' another one with --parent, or give {parent} the attribute type="parent"',
         )
-    line_start = document.rfind(b"\n", 0, place.end) + 1
-    before = document[line_start : place.end]
-    if before.strip():  # the end tag is behind something else
-        return document[: place.end] + element.encode() + document[place.end :]
-    line = before + b"  " + element.encode() + b"\n"
-    return document[:line_start] + line + document[line_start:]
-
-
-def _places(document: bytes, path: Path) -> dict[str, _Place]:
-    """The queues of an allocation file by their full names. What is directly in the file is in
-    root, also if it does not write root."""
-    parser = expat.ParserCreate()
-    names: list[str | None] = []  # of the open elements that are queues, else None
-    places: dict[str, _Place] = {}
-    inside: dict[str, set[str]] = {"root": set()}
-    parents = {"root"}
-
-    def current() -> str:
-        return next((name for name in reversed(names) if name), "root")
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        if not names and tag != _TOP:
-            raise Failure(
-                f"{path} is not an allocation file: for the Capacity Scheduler see fairshare admin"
-                " config add-queue"
-            )
-        if tag not in _QUEUES or "name" not in attributes:
-            names.append(None)
-            return
-        own = attributes["name"].strip()
-        full = "root" if own == "root" and not any(names) else f"{current()}.{own}"
-        if full != "root":
-            inside[current()].add(full)
-        inside.setdefault(full, set())
-        if attributes.get("type", "").strip() == "parent":
-            parents.add(full)
-        names.append(full)
-
-    def end(tag: str) -> None:
-        full = names.pop()
-        if full is None and not names and "root" not in places:
-            full = "root"  # </allocations>
-        if full is not None:
-            places[full] = _Place(parser.CurrentByteIndex, frozenset(inside[full]), full in parents)
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    try:
-        parser.Parse(document, True)
-    except expat.ExpatError as error:
-        raise Failure(f"{path}: {error}") from error
-    # An empty element has one tag, into which nothing can be put.
-    return {
-        name: place._replace(inside=frozenset(inside[name]))
-        for name, place in places.items()
-        if document[place.end : place.end + 2] == b"</"
-    }
+    edits = [Edit("add", full)]
+    if weight is not None:
+        edits.append(Edit("set", full, "weight", str(float(weight))))
+    if listed:
+        edits.append(Edit("set", full, LIST, name))
+    return form.edited(text, edits)
 
 
 def _examine(staging: Path, path: Path) -> None:

@@ -32,6 +32,7 @@ from fairshare.cli.units import (
     parse_umask,
     parse_variable,
 )
+from fairshare.cli.user_defaults import template_option
 from fairshare.documents.bounds import GANG_RESTARTS, NOTICE_EVENTS
 from fairshare.documents.gpus import GPU
 from fairshare.documents.images import check_image
@@ -409,7 +410,8 @@ OPTIONS: Final = (
 
 def options_without(*names: str) -> list[click.Parameter]:
     """The options of a verb that has all except some."""
-    return [opt.option() for opt in OPTIONS if opt.help and opt.field not in names]
+    shown = [opt.option() for opt in OPTIONS if opt.help and opt.field not in names]
+    return [*shown, template_option()]
 
 
 def fields_of(options: Mapping[str, object], where: Where) -> dict[str, Any]:

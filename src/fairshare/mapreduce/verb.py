@@ -23,6 +23,7 @@ from fairshare.cli.options import (
     with_client,
 )
 from fairshare.cli.tables import Output, open_output
+from fairshare.cli.user_defaults import user_defaults
 from fairshare.cli.verbs import INTERRUPTED
 from fairshare.cli.wait import Waiting
 from fairshare.client import ApplicationFailed, Client
@@ -175,6 +176,8 @@ def command(
     """
     # Not a truth test: 0 is a given value.
     given = {name: value for name, value in options.items() if value is not None and value != ()}
+    if not given.keys() & {"queue", "pool"} and (queue := user_defaults().get("queue")):
+        given["queue"] = queue
     job = MapReduce(environment=dict(environment), **given)
     if dry_run:
         print_splits(job, as_json=as_json)

@@ -48,11 +48,13 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """The lines in which a file speaks of a queue."""
+    """The lines in which a file speaks of a queue. `marked`: it says that the queue takes no
+    applications, even without queues in it."""
 
     queue: str
     first: int
     last: int
+    marked: bool = False
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -155,7 +157,8 @@ class ElementDraft(DraftForm):
         parts: list[Part] = []
         for queue, span in self._queues(top):
             if queue:
-                parts.append(Part(queue, span.place.line, span.last_line))
+                marked = span.attributes.get("type", "").strip() == "parent"
+                parts.append(Part(queue, span.place.line, span.last_line, marked))
             for child in span.children:
                 if child.name not in (*_QUEUES, *_NOT_OF_A_QUEUE) and not child.children:
                     entries.append(Entry(queue, child.name, child.trimmed, child.place.line))

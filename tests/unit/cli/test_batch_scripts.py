@@ -58,7 +58,9 @@ def test_what_has_an_equivalent_is_read(read, line, options):
     ("line", "named"),
     [
         ("-A lab", "-A lab"),
-        ("--qos=high --mem=1g", "--qos=high --mem=1g"),
+        ("--qos=high", "--qos=high"),
+        ("-Alab", "-Alab"),
+        ("-x node1 node2", "-x node1 node2"),
         ("-N 2", "--nodes=2 (a script runs in one container"),
         ("--gres=gpu:a100:2", "their kind cannot be chosen"),
         ("--gres=tape:1", "--resource NAME=N"),
@@ -73,6 +75,15 @@ def test_what_has_an_equivalent_is_read(read, line, options):
 def test_what_has_no_equivalent_is_named(read, line, named):
     (left_out,) = read(f"#SBATCH {line}").left_out
     assert named in left_out
+
+
+@pytest.mark.parametrize(
+    "line", ["-A lab -p gpu -c 2", "-p gpu -A lab -c 2", "--qos=high -p gpu -Alab -c 2 --nice"]
+)
+def test_what_is_known_of_a_line_counts_beside_what_is_not(read, line):
+    script = read(f"#SBATCH {line}")
+    assert script.options == {"queue": "gpu", "vcores": 2}
+    assert all("gpu" not in words and "-c" not in words for words in script.left_out)
 
 
 def test_the_lines_end_with_the_first_command_and_a_script_runs_as_sbatch_runs_it(read):
@@ -108,9 +119,10 @@ def test_options_of_the_command_line_win(run, cluster, tmp_path, monkeypatch):
     )
     result = run("submit", "--memory", "1g", "--time-limit", "2h", "--at-once", "5", "train.sh")
     assert result.exit_code == 0, result.stderr
-    assert "train.sh: of its #SBATCH lines this is left out: -t 30 -A lab -J x" in result.stderr
+    assert "train.sh: of its #SBATCH lines this is left out: -A lab" in result.stderr
     ((_, body),) = cluster.posted()
     (group,) = body["tasks"]
+    assert body["name"] == "x"
     assert group["resources"]["memory-mb"] == 1024
     assert (group["time_limit_ms"], group["at_once"], group["count"]) == (7_200_000, 5, 9)
     assert group["arguments"] == ["/bin/sh", "./train.sh"]

@@ -6,6 +6,7 @@ import pytest
 
 from fairshare.cli.user_defaults import defaults_file, user_defaults
 from fairshare.errors import ConfigurationError
+from fairshare.mapreduce.jobs import MapReduce
 
 APPLICATION = "application_1700000000000_0001"
 WHOLE = """
@@ -54,6 +55,58 @@ def test_the_file_says_what_options_do_not(defaults, submitted):
     assert (body["notify"], body["notify_on"]) == (["mailto:ann@example.org"], ["failed"])
     assert group["environment"]["HF_HOME"] == "/data/hf"
     assert "NOT_SET" not in group["environment"]
+
+
+TEMPLATES = """queue = "ml"
+[template.big]
+memory = "64g"
+gpus = 2
+time-limit = "8h"
+tag = ["sweep", "night"]
+hold = true
+[template.odd]
+memry = 1
+"""
+
+
+def test_a_template_gives_options_and_the_command_line_wins(defaults, submitted):
+    defaults(TEMPLATES)
+    body = submitted("--template", "big", "--gpus", "1", "--", "true")
+    (group,) = body["tasks"]
+    assert group["resources"] == {"memory-mb": 65536, "vcores": 1, "yarn.io/gpu": 1}
+    assert (group["time_limit_ms"], body["tags"]) == (28_800_000, ["sweep", "night"])
+    assert (body["queue"], body["held"]) == ("ml", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "problem"),
+    [
+        (TEMPLATES, "bog", "has no table [template.bog]: it has big, odd"),
+        (TEMPLATES, "odd", "[template.odd]: submit has no option --memry"),
+        ('[template.a]\nmemory = "lots"\n', "a", "Invalid value for '--memory'"),
+        ("[template.a]\nhold = false\n", "a", "config.toml:2:8: error: hold must be a text"),
+        ("template = 1\n", "a", "template must be a mapping"),
+        ("", "a", "it has none"),
+    ],
+)
+def test_a_template_that_cannot_be_used_is_named(defaults, run, cluster, file, name, problem):
+    defaults(file)
+    refused = run("submit", "--template", name, "--", "true")
+    assert refused.exit_code != 0
+    assert problem in " ".join(refused.stderr.split())
+    assert cluster.posted() == []
+
+
+def test_a_mapreduce_job_goes_into_the_queue_of_the_file(defaults, run, monkeypatch, tmp_path):
+    defaults(WHOLE)
+    (tmp_path / "in").write_text("a\n")
+    made = []
+    monkeypatch.setattr(MapReduce, "submit", lambda job, client: made.append(job) or APPLICATION)
+    words = ("mapreduce", "--no-wait", "--input", str(tmp_path / "in"), "--output", "out")
+    for more in ((), ("--queue", "night"), ("--pool", "p")):
+        result = run(*words, "--mapper", "cat", *more)
+        assert result.exit_code == 0, result.stderr
+    assert [(job.queue, job.pool) for job in made] == [("ml", None), ("night", None), (None, "p")]
 
 
 def test_options_and_a_variable_come_before_it(defaults, submitted, monkeypatch):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.cli.users import queue_of, with_queue
-from fairshare.cli.verbs import Failure
+from fairshare.cli.users import with_user
+from fairshare.errors import InputError
+from fairshare.settings.registry import family_of
 
 NESTED = """<?xml version="1.0"?>
 <!-- <queue name="old"/> -->
@@ -38,8 +39,8 @@ def conf(tmp_path):
 
 
 def added(text: str, parent: str = "root", name: str = "carol") -> str:
-    element = queue_of(name, None, listed=False)
-    return with_queue(text.encode(), parent, element, FILE).decode()
+    form = family_of("fair").draft
+    return with_user(form, text, parent, name, None, listed=False)
 
 
 @pytest.mark.parametrize(
@@ -47,22 +48,19 @@ def added(text: str, parent: str = "root", name: str = "carol") -> str:
     [("root", "    </queue>\n", "    "), ("root.lab", '      <queue name="bob"/>\n', "      ")],
 )
 def test_a_queue_comes_last_in_its_parent_and_the_rest_stays(parent, behind, indent):
-    line = f'{indent}<queue name="carol"></queue>\n'
+    line = f'{indent}<queue name="carol"/>\n'
     assert added(NESTED, parent) == NESTED.replace(behind, behind + line, 1)
 
 
-def test_a_file_without_root_and_one_in_a_single_line():
+def test_a_file_without_root_gets_a_queue_beside_the_others():
     assert added("<allocations>\n</allocations>\n") == (
-        '<allocations>\n  <queue name="carol"></queue>\n</allocations>\n'
-    )
-    assert added('<allocations><queue name="a"/></allocations>') == (
-        '<allocations><queue name="a"/><queue name="carol"></queue></allocations>'
+        '<allocations>\n  <queue name="carol"/>\n</allocations>\n'
     )
 
 
 def test_an_empty_queue_that_is_said_to_be_a_parent_gets_queues():
     marked = NESTED.replace('<queue name="ann">', '<queue name="ann" type="parent">')
-    assert '<queue name="carol"></queue></queue>' in added(marked, "root.ann")
+    assert '<queue name="carol"/>' in added(marked, "root.ann")
 
 
 @pytest.mark.parametrize(
@@ -71,12 +69,12 @@ def test_an_empty_queue_that_is_said_to_be_a_parent_gets_queues():
         ("root", "ann", "has a queue root.ann already"),
         ("root.lab", "bob", "has a queue root.lab.bob already"),
         ("root.other", "carol", "has no queue root.other: it has root, root.ann, root.lab"),
-        ("root.lab.bob", "carol", "has no queue root.lab.bob"),
+        ("root.lab.bob", "carol", "root.lab.bob takes applications"),
         ("root.ann", "carol", "root.ann takes applications, and would take none any more"),
     ],
 )
 def test_what_is_there_and_what_is_not_is_refused(parent, name, words):
-    with pytest.raises(Failure, match=words):
+    with pytest.raises(InputError, match=words):
         added(NESTED, parent, name)
 
 
@@ -87,18 +85,23 @@ def test_the_file_is_written_with_a_copy_and_the_server_reads_it(run, cluster, c
     assert "added root.c_dot_lee to" in result.stdout
     assert "the server has read it" in result.stdout
     text = (conf / FILE).read_text()
-    line = (
-        '<queue name="c_dot_lee"><weight>2.0</weight><aclSubmitApps>c.lee</aclSubmitApps></queue>'
-    )
-    assert f"    {line}\n  </queue>" in text
+    queue = """    <queue name="c_dot_lee">
+      <weight>2.0</weight>
+      <aclSubmitApps>c.lee</aclSubmitApps>
+    </queue>
+"""
+    assert text == NESTED.replace("  </queue>\n  <default", f"{queue}  </queue>\n  <default")
     assert (conf / FILE).stat().st_mode & 0o777 == 0o640
     assert (conf / "fair-scheduler.xml~").read_text() == NESTED
     assert len(list(conf.iterdir())) == 3
 
 
-def test_a_file_of_another_scheduler_is_refused():
-    with pytest.raises(Failure, match="is not an allocation file: for the Capacity Scheduler"):
-        added("<configuration/>")
+def test_a_file_of_another_scheduler_is_refused(run, conf):
+    pools = SITE.replace("scheduler.fair.FairScheduler", "scheduler.fifo.FifoScheduler")
+    (conf / "yarn-site.xml").write_text(pools)
+    refused = run("admin", "user", "add", "carol", "--conf", str(conf))
+    assert refused.exit_code == 1
+    assert "no allocation file" in refused.stderr
 
 
 def test_an_unusable_name_changes_nothing(run, cluster, conf):

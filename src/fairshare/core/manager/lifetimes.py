@@ -28,6 +28,9 @@ from fairshare.wording import no_application
 TYPE = "LIFETIME"
 """Hadoop's name for this type of timeout, the only type that exists."""
 
+MOST_FOLLOWED = 10_000
+"""So many conditions of other applications are looked at in search of a cycle."""
+
 
 class Lifetimes:
     """Sets the ends of applications, within the limits of their queues."""
@@ -165,6 +168,7 @@ class Starts:
         changed = _with(start, after, begin_ms)
         self.check(step, msgspec.structs.replace(application.submission, start=changed))
         waiting, seen = [one.application for one in changed.after], set[ApplicationId]()
+        followed = 0
         while waiting:
             other = waiting.pop()
             if other == application.id:
@@ -176,6 +180,13 @@ class Starts:
             if other not in seen:
                 seen.add(other)
                 left = self._state.deferred.get(other, NO_CONDITIONS)
+                followed += len(left.after)
+                if followed > MOST_FOLLOWED:
+                    raise Refusal(
+                        "invalid-condition",
+                        f"those that application {application.id} is to wait for wait themselves,"
+                        f" under more than {MOST_FOLLOWED} conditions in all: name fewer",
+                    )
                 waiting += [one.application for one in left.after]
 
     def change(

@@ -31,6 +31,7 @@ from fairshare.api.applications import Preemption as NamedPreemption
 from fairshare.api.applications import Reason as NamedReason
 from fairshare.api.values import MAX_TASKS, ActorBody
 from fairshare.api.work import Submission
+from fairshare.core.manager.resource_manager import check_actor
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationRejected, ApplicationSubmitted
 from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
@@ -48,6 +49,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.resubmission import again
+from fairshare.core.schedulers.protocol import Refusal
 from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
@@ -303,13 +305,6 @@ async def update_application(request: Request) -> Response:
     application = read_application(request)
     actor = await actor_of(request, body, application)
     server = server_of(request)
-    limited = body.time_limit_ms is not None and not isinstance(server.engine, ChangesLimits)
-    if limited and application.tasks.assigned:
-        raise InputError(
-            "cannot-limit",
-            f"application {application.id} runs, and the nodes of this cluster cannot change the"
-            " time limit of a container that runs: change it while all its tasks wait",
-        )
     state = server.service.state
     changes = Changes(
         name=body.name,
@@ -322,7 +317,19 @@ async def update_application(request: Request) -> Response:
         sizes=body.resources,
         at_once=body.at_once,
     )
-    await server.service.ask(UpdateApplication(application.id, changes, *actor))
+    order = UpdateApplication(application.id, changes, *actor)
+    limited = body.time_limit_ms is not None and not isinstance(server.engine, ChangesLimits)
+    if limited and application.tasks.assigned:
+        try:
+            check_actor(server.scheduler, application, order)  # others learn nothing else of it
+        except Refusal as refused:
+            raise InputError(refused.code, refused.reason) from None
+        raise InputError(
+            "cannot-limit",
+            f"application {application.id} runs, and the nodes of this cluster cannot change the"
+            " time limit of a container that runs: change it while all its tasks wait",
+        )
+    await server.service.ask(order)
     return answer(application_row(server.service, application))
 
 

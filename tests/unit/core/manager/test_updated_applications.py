@@ -3,6 +3,7 @@
 import pytest
 from tests.managed import SETTINGS, Managed
 
+from fairshare.core.manager import lifetimes
 from fairshare.core.manager.groups import INCOMPLETE
 from fairshare.core.model.events import (
     ApplicationUpdated,
@@ -174,6 +175,18 @@ def test_no_two_applications_wait_for_each_other():
     assert cluster.refusal(2, after=(Condition(3),))[0] == "invalid-condition"
     assert cluster.refusal(2, after=(Condition(2),))[0] == "invalid-condition"
     assert cluster.state.deferred[2].after == (Condition(1),)
+
+
+def test_the_search_for_a_cycle_ends_where_there_are_many_conditions(monkeypatch):
+    monkeypatch.setattr(lifetimes, "MOST_FOLLOWED", 3)
+    cluster = Cluster("fair", group(1))
+    for other in (1, 2, 3, 4, 5):
+        after = StartConditions((Condition(other),))
+        cluster.feed(SubmitApplication("ann", "default", tasks=(group(1),), start=after))
+    cluster.update(6, after=(Condition(4),))
+    code, words = cluster.refusal(6, after=(Condition(5),))
+    assert (code, "more than 3 conditions" in words) == ("invalid-condition", True)
+    assert cluster.state.deferred[6].after == (Condition(4),)
 
 
 def test_an_application_that_is_held_is_changed_and_moved_and_asks_when_it_is_released(kind):

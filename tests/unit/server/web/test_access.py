@@ -1,5 +1,6 @@
 """Who calls is known to the core, and lists decide; only with yarn.acl.enable."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,16 @@ async def test_owner_and_administrators_may_kill(http, user):
     body = {} if user is None else {"user": user}  # without a name: who runs the server
     answer = await http.post("/applications/1/kill", json=body)
     assert (answer.status_code, answer.json()["state"]) == (200, "KILLED")
+
+
+async def test_others_do_not_learn_that_a_limit_could_not_be_changed(http, engine):
+    async with asyncio.timeout(10):
+        while not engine.orders:
+            await asyncio.sleep(0.01)
+    limit = {"time_limit_ms": 60_000}
+    for user, code in (("bob", "access-denied"), ("ann", "cannot-limit")):
+        answer = await http.post("/applications/1/update", json={"user": user, **limit})
+        assert answer.json()["code"] == code
 
 
 @pytest.mark.parametrize(
