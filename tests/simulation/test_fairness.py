@@ -18,11 +18,14 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import fits
 from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.past import budgets, pasts_of_queues
+from fairshare.core.schedulers.reasons import reasons
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.server.insight.why import words_of
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 
@@ -307,3 +310,76 @@ def test_whose_budget_is_used_up_comes_last_and_uses_what_is_idle(lab, scheduler
     cluster.submit("a", "ann", 1)
     cluster.advance(HOUR_S)
     assert cluster.used_by("bob") == SLOTS
+
+
+def said(cluster, application):
+    scheduler = cluster.manager.scheduler
+    limits, known = scheduler.limits_of(application), cluster.state.applications[application]
+    words = words_of(cluster.state, cluster.now_ms)
+    return [words.explain(one) for one in reasons(known, limits, cluster.state, cluster.now_ms)]
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity"])
+def test_why_names_the_past_of_the_queue(lab, scheduler):
+    cluster = lab(scheduler, REMEMBERS)
+    cluster.submit("a", "ann", 6 * SLOTS * 12)
+    cluster.advance(6 * HOUR_S)
+    cluster.submit("b", "bob", 10_000)
+    late = cluster.submit("a", "ann", 10_000)
+    cluster.advance(600)
+    [explanation] = said(cluster, late)
+    assert "Usage of the past puts root.a behind:" in explanation.sentence
+    assert "which counts half after 4 hours." in explanation.sentence
+    pasts = pasts_of_queues(cluster.state, cluster.now_ms)
+    assert pasts["root.a"].factor < 0.5
+    assert pasts["root.b"].factor > 1
+    assert pasts["root.a"].part > 0.9
+    assert pasts["root"].factor is None
+
+
+def test_why_names_the_user_whose_past_puts_an_application_behind(lab):
+    cluster = lab("fifo", REMEMBERS)
+    cluster.submit("a", "ann", 6 * SLOTS * 12)
+    cluster.advance(6 * HOUR_S - 1)
+    late = cluster.submit("a", "ann", 10_000)
+    cluster.submit("a", "bob", 10_000)
+    cluster.advance(600)
+    [explanation] = said(cluster, late)
+    assert "Usage of the past puts ann in root.default behind: " in explanation.sentence
+
+
+def test_why_names_the_budget_that_is_used_up(lab):
+    cluster = lab("fair", "[fairness]\n" + BUDGET.format(hours=10, how="refuse"))
+    application = cluster.submit("a", "ann", 100, task_s=HOUR_S)
+    cluster.advance(HOUR_S + 10)
+    [explanation] = said(cluster, application)
+    assert explanation.sentence == (
+        "32 vcore-hours of the budget of 10 of ann are used in this month, and nothing new of it"
+        " starts."
+    )
+    assert "the month is over, at 1970-02-01 00:00:00 UTC" in explanation.remedy
+    [shown] = budgets(cluster.state, cluster.now_ms)
+    assert (shown.hours, shown.used_hours, shown.left_hours) == (10, 32, 0)
+
+
+def test_why_names_the_budget_that_puts_an_application_last(lab):
+    cluster = lab("fair", "[fairness]\n" + BUDGET.format(hours=1, how="last"))
+    application = cluster.submit("a", "ann", 10_000)
+    cluster.submit("a", "bob", 10_000)
+    cluster.advance(HOUR_S)
+    [explanation] = said(cluster, application)
+    assert "vcore-hours of the budget of 1 of ann are used in this month" in explanation.sentence
+    assert "and all others go first." in explanation.sentence
+
+
+def test_the_past_decays_for_readers_while_nothing_happens(lab):
+    cluster = lab("fair", REMEMBERS)
+    cluster.submit("a", "ann", SLOTS, task_s=8 * HOUR_S)
+    cluster.advance(8 * HOUR_S)
+    before = pasts_of_queues(cluster.state, cluster.now_ms)["root.a"].average["memory-mb"]
+    records = len(list(cluster.journal.records()))
+    later_ms = cluster.now_ms + 4 * HOUR_S * 1_000
+    after = pasts_of_queues(cluster.state, later_ms)["root.a"].average["memory-mb"]
+    assert after == pytest.approx(before / 2, abs=2)
+    cluster.advance(4 * HOUR_S)
+    assert len(list(cluster.journal.records())) == records  # an idle cluster writes nothing

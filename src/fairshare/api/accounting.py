@@ -4,6 +4,8 @@ from typing import Final
 
 import msgspec
 
+from fairshare.api.fairness import Budget
+
 REPORT_GROUPS: Final = ("user", "queue", "tag", "name", "state", "node", "month", "day")
 """What a report can be divided by."""
 
@@ -98,9 +100,11 @@ class ReportRow(Use, frozen=True, kw_only=True):
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The use of ended containers within a period, the largest groups first. Of a container that
-    overlaps the period only the part within counts."""
+    overlaps the period only the part within counts. `budgets` are those of this month, and what
+    runs counts for them, too."""
 
     by: tuple[str, ...] = ()
     since_ms: int = 0
     until_ms: int = 0
     rows: tuple[ReportRow, ...] = ()
+    budgets: tuple[Budget, ...] = ()

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Generic, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from fairshare.api.fairness import Budget, PastUse
 from fairshare.api.values import (
     EMPTY,
     MAX_TASKS,
@@ -286,7 +287,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     containers of others are to be killed, the first at `kill_at_ms`, otherwise `preemption` says
     what keeps preemption away; `weight` is the user's; at `due_ms` a gang gives up, or
     tries again, or a lifetime ends; what is kept for another application may be had by tasks whose
-    time limit ends by `lent_until_ms` (0: by none).
+    time limit ends by `lent_until_ms` (0: by none). `past` and `budget` are those that put it
+    behind others, or stop it.
     """
 
     cause: str
@@ -315,6 +317,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     due_ms: int = 0
     lent_until_ms: int = 0
     preemption: Preemption | None = None
+    past: PastUse | None = None
+    budget: Budget | None = None
     sentence: str
     remedy: str
 

@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from fairshare.api.applications import Id
+from fairshare.api.fairness import PastUse
 from fairshare.api.values import EMPTY, Amounts, Held
 
 Shared = TypeVar("Shared")
@@ -167,6 +168,7 @@ class QueueFields(msgspec.Struct, Generic[Held, Shared], frozen=True):
     waiting_applications: int | None = None  # the others, those held back too
     capacity: CapacityFields[Held] | None = None
     pool: PoolFigures | None = None
+    past: PastUse | None = None  # while the past counts
 
 
 class ShareFields(msgspec.Struct, Generic[Held], frozen=True):

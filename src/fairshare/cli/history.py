@@ -6,7 +6,7 @@ Both have the same options to choose ends. Given the files of simulations, `repo
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from typing import Any
 import click
 
 from fairshare.api.accounting import REPORT_GROUPS, PastApplication, PastContainer, ReportRow
+from fairshare.api.fairness import Budget
 from fairshare.cli.apps import CAUSES, STATES
 from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue, task_text
 from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text, parse_moment_ms, parse_month_ms
-from fairshare.cli.lists import Shown, list_options, print_list
+from fairshare.cli.lists import Shown, list_options, list_table, print_list
 from fairshare.cli.options import Whole, checked, with_client
-from fairshare.cli.tables import state_text
+from fairshare.cli.tables import Listing, state_text
 from fairshare.cli.verbs import verb_of
 from fairshare.client import Client
 
@@ -284,7 +285,8 @@ def report(client: Client, groups: tuple[str, ...], filters: dict[str, Any], for
     efficiency.
 
     For a container that started before the period or ended after it, only the part within the
-    period counts. Running containers are not included. Months and days are those of the server's
+    period counts. Running containers are not included. Below, the budgets of this month, for which
+    running containers count, too. Months and days are those of the server's
     time zone.
 
     `fairshare report RUN...`, with files that `fairshare simulate --json` wrote, is the same as
@@ -299,7 +301,25 @@ def report(client: Client, groups: tuple[str, ...], filters: dict[str, Any], for
         (*groups_shown, *SUMS),
         answer=lambda: usage,
         nothing="Nothing ended in this period.",
+        more=_budgets(usage.budgets),
     )
+
+
+def _budgets(budgets: Sequence[Budget]) -> Listing | None:
+    """What is left of the budgets of this month; None: there are none."""
+    if not budgets:
+        return None
+    columns: tuple[Shown[Budget], ...] = (
+        Shown("Budget", of=lambda one: one.name),
+        Shown("Queue", of=lambda one: one.queue or None),
+        Shown("User", of=lambda one: one.user or None),
+        Shown("Resource", of=lambda one: one.resource),
+        Shown("Hours", right=True, whole=True, of=lambda one: f"{one.hours:,.4g}"),
+        Shown("Used", right=True, whole=True, of=lambda one: f"{one.used_hours:,.4g}"),
+        Shown("Left", right=True, whole=True, of=lambda one: f"{one.left_hours:,.4g}"),
+        Shown("When used up", of=lambda one: one.when_used_up),
+    )
+    return list_table(columns, budgets)
 
 
 def _hours(seconds: float) -> str:

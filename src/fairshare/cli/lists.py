@@ -72,7 +72,7 @@ def print_list(
     more: Listing | None = None,
 ) -> None:
     """Print rows in a format; `answer` makes what JSON prints, `nothing` is the text without rows,
-    and `more` follows a table. Raises click.UsageError for unknown columns."""
+    and `more` follows a table or that text. Raises click.UsageError for unknown columns."""
     if form == JSON:
         print_json(msgspec.to_builtins(answer()))
     elif form == CSV:
@@ -82,7 +82,7 @@ def print_list(
     elif rows:
         print_all(open_output(), list_table(columns, rows), more)
     else:
-        print_all(open_output(), nothing)
+        print_all(open_output(), nothing, more)
 
 
 def column_name(title: str) -> str:

@@ -33,7 +33,9 @@ def command(client: Client, form: str) -> None:
     Used, Fair (the current fair share), Steady (the fair share if every queue were busy), Min and
     Max are memory and vcores. Run and Pend count applications: the runnable ones, and those held
     back by a limit. A bar is the used fraction of the cluster, of memory or of vcores, whichever
-    is larger; the mark in it is the fair share. For pools of MapReduce a second table shows slots.
+    is larger; the mark in it is the fair share. While the past counts, Past is what was used on
+    average, and Factor what that does to the share. For pools of MapReduce a second table shows
+    slots.
     """
     console = open_output()
     queues = () if form == JSON else in_tree(client.queues())
@@ -42,15 +44,15 @@ def command(client: Client, form: str) -> None:
         form,
         queues,
         Queue,
-        columns(console, total),
+        columns(console, total, past=any(one.past for one in queues)),
         answer=lambda: client.connection.get(routes.LIST_QUEUES.path),
         nothing="There are no queues.",
         more=pool_table(queues),
     )
 
 
-def columns(console: Output, total: Amounts) -> tuple[Shown[Queue], ...]:
-    """The columns of the tree; bars are fractions of `total`."""
+def columns(console: Output, total: Amounts, *, past: bool) -> tuple[Shown[Queue], ...]:
+    """The columns of the tree; bars are fractions of `total`. `past`: the past counts."""
     return (
         Shown("Queue", of=lambda one: "  " * one.name.count(".") + one.name.rpartition(".")[2]),
         Shown("Use", whole=True, of=lambda one: _use(console, one, total)),
@@ -59,6 +61,7 @@ def columns(console: Output, total: Amounts) -> tuple[Shown[Queue], ...]:
         Shown("Steady", whole=True, of=lambda one: share_text(one.steady_fair_share)),
         Shown("Min", whole=True, of=lambda one: amounts_text(one.min_share)),
         Shown("Max", whole=True, of=lambda one: amounts_text(one.max_share)),
+        *(_OF_THE_PAST if past else ()),
         Shown("Run", right=True, whole=True, of=lambda one: one.running_applications),
         Shown("Pend", right=True, whole=True, of=lambda one: one.pending_applications),
         Shown("Demand", whole=True, extra=True, of=lambda one: amounts_text(one.demand)),
@@ -69,7 +72,8 @@ def columns(console: Output, total: Amounts) -> tuple[Shown[Queue], ...]:
 
 def queue_table(console: Output, queues: Sequence[Queue], total: Amounts) -> Listing:
     """The tree, one row for each queue."""
-    return list_table(columns(console, total), in_tree(queues))
+    past = any(one.past for one in queues)
+    return list_table(columns(console, total, past=past), in_tree(queues))
 
 
 def in_tree(queues: Sequence[Queue]) -> list[Queue]:
@@ -96,6 +100,21 @@ def _use(console: Output, queue: Queue, total: Amounts) -> Styled:
         bar(use, bar_width(console), fair, ascii_only=ascii_only(console)),
         style="yellow" if fair is not None and use > fair else "green",
     )
+
+
+def _past(queue: Queue) -> str | None:
+    return None if queue.past is None else amounts_text(queue.past.average)
+
+
+def _factor(queue: Queue) -> str | None:
+    factor = None if queue.past is None else queue.past.factor
+    return None if factor is None else f"{factor:.2f}"
+
+
+_OF_THE_PAST = (
+    Shown("Past", whole=True, of=_past),
+    Shown("Factor", right=True, whole=True, of=_factor),
+)
 
 
 def _weight(queue: Queue) -> str | None:

@@ -34,6 +34,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.resources import Resource, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.offers import Survey
+from fairshare.core.schedulers.past import budgets, pasts_of_queues
 from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
@@ -422,6 +423,7 @@ class StateMetrics:
             preempted.add_metric([queue.name], queue.preempted)
         yield preempted
         yield self._owed(queues)
+        yield from self._past()
         yield from _capacities(queues)
 
     def _users(self) -> Iterator[Metric]:
@@ -486,6 +488,39 @@ class StateMetrics:
             if rest:
                 family.add_metric([queue.name, share.dominant, "other"], rest)
         return family
+
+    def _past(self) -> Iterator[Metric]:
+        """What queues used before, and what of budgets is used; nothing where neither counts."""
+        state, now_ms = self._service.state, self._service.now_ms()
+        pasts = pasts_of_queues(state, now_ms).values()
+        if pasts:
+            average = GaugeMetricFamily(
+                "fairshare_queue_past",
+                "What was used on average in the past, by queue.",
+                labels=["queue", "resource"],
+            )
+            factor = GaugeMetricFamily(
+                "fairshare_queue_past_factor",
+                "The share with the past divided by the one without, by queue.",
+                labels=["queue"],
+            )
+            for past in pasts:
+                self._add(average, [past.queue], state.types.vector(past.average))
+                if past.factor is not None:
+                    factor.add_metric([past.queue], past.factor)
+            yield from (average, factor)
+        if state.ledger is not None and state.ledger.fairness.budgets:
+            labels = ["budget", "queue", "user", "resource"]
+            used = GaugeMetricFamily(
+                "fairshare_budget_used_hours", "Hours used in this month, by budget.", labels=labels
+            )
+            limit = GaugeMetricFamily(
+                "fairshare_budget_hours", "Hours in a month, by budget.", labels=labels
+            )
+            for one in budgets(state, now_ms):
+                used.add_metric([one.name, one.queue, one.user, one.resource], one.used_hours)
+                limit.add_metric([one.name, one.queue, one.user, one.resource], one.hours)
+            yield from (used, limit)
 
     def _waiting(self) -> Metric:
         """The number of waiting applications by their most important reason; each counts once."""

@@ -155,7 +155,7 @@ class Service:
         """Why an application waits, the most important reason first; raises KeyError."""
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
-        found = reasons(known, scheduler.limits_of(application), self.state)
+        found = reasons(known, scheduler.limits_of(application), self.state, self.now_ms())
         return [Reason(cause=Cause.DISK_FULL)] if found and self.admission_problem() else found
 
     def main_cause(self, application: ApplicationId, survey: Survey) -> Cause | None:

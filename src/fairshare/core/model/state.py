@@ -196,6 +196,14 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         """The queue that holds the applications of the named queue, and all its ancestors, root
         last; raises KeyError."""
 
+    def weight_of(self, queue: QueueType) -> float:  # type: ignore[misc]
+        """A queue's weight among its siblings. All are equal by default."""
+        return 1.0
+
+    def orders_users_by_past(self, leaf: QueueType) -> bool:  # type: ignore[misc]
+        """Whether the past of users counts in the order of a leaf. Not by default."""
+        return False
+
     def charges_changed(self) -> None:
         """The charges of queues and users have changed, and so has the order of siblings. Does
         nothing by default."""

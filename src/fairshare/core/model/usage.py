@@ -324,6 +324,17 @@ class Ledger:
         self.charges = {key: charge for key, charge in charges.items() if any(charge)}
         self.update_ms = min(now_ms + self.fairness.interval_ms, self.month_end_ms)
 
+    def at(self, now_ms: int) -> "Ledger":
+        """A copy that is settled at an instant, for readers."""
+        copied = Ledger(self.fairness, self.types, self.settled_ms)
+        copied.spent, copied.over = dict(self.spent), self.over
+        copied.month_end_ms = self.month_end_ms
+        for key, cell in self.cells.items():
+            other = copied.cells[key] = Cell(self.types, cell.since_ms)
+            other.used, other.area, other.past = cell.used, cell.area, cell.past
+        copied.settle(now_ms)
+        return copied
+
     def _used_up(self) -> tuple[Budget, ...]:
         return tuple(one.budget for one in self.budget_uses() if one.over)
 

@@ -14,6 +14,7 @@ from fairshare.core.model.events import (
     ContainerAllocated,
 )
 from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import Resource, ResourceTypes, fits, positive, subtract, total
 from fairshare.core.schedulers.base import (
     DEFAULT,
@@ -76,6 +77,10 @@ class FifoState(BaseState[FifoAttempt]):
         both = zip(charge, self.total, strict=True)
         percent = max((100 * part // whole for part, whole in both if whole), default=0)
         return (percent, attempt.rank)
+
+    def orders_users_by_past(self, leaf: Queue[FifoAttempt]) -> bool:
+        """That is the order."""
+        return True
 
     def charges_changed(self) -> None:
         """The order follows."""

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
+from fairshare.api.fairness import Budget, PastUse
 from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Drain, Node
 from fairshare.core.model.resources import Resource, fits, positive
 from fairshare.core.model.tasks import GROUP_REQUESTS
+from fairshare.core.schedulers import past
 from fairshare.core.schedulers.backfill import due_ms
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.offers import Offers, Survey
@@ -124,6 +126,9 @@ class Cause(enum.StrEnum):
     # no obstacle
     NEXT_OFFER = "next-heartbeat", Lasts.PASSING
 
+    # `budget`, of its queue or user, has no hours left of what it asks for
+    BUDGET = "budget-used-up", Lasts.OBSTACLE
+
     # it holds `count`, lacks `containers`; gives up at `due_ms`
     GANG_HOLDS = "gang-incomplete", Lasts.PASSING
     # it gave up, and requests all `containers` again at `due_ms`
@@ -184,6 +189,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     due_ms: int = 0
     lent_until_ms: int = 0
     preemption: Preemption | None = None
+    past: PastUse | None = None
+    budget: Budget | None = None
 
 
 MOST_AHEAD = 5
@@ -259,12 +266,29 @@ class NotInQueue:
         return None
 
 
-def reasons(application: Application, limits: Limits, state: "State | None" = None) -> list[Reason]:
+def reasons(
+    application: Application, limits: Limits, state: "State | None" = None, now_ms: int = 0
+) -> list[Reason]:
     """Why an application waits, the most important reason first; empty if it does not wait.
 
-    `state` is the application's cluster, for the administrators' drains and safe mode.
+    `state` is the application's cluster, for the administrators' drains and safe mode, and for what
+    was used in the past, as of `now_ms` or of the last change.
     """
-    return _reasons(application, limits, state, Survey(), ahead=True)
+    found = _reasons(application, limits, state, Survey(), ahead=True)
+    if state is None or state.ledger is None:
+        return found
+    return [_with_past(reason, application, state, now_ms) for reason in found]
+
+
+def _with_past(reason: Reason, application: Application, state: "State", now_ms: int) -> Reason:
+    """A reason with the past that puts the application behind others."""
+    if not reason.count or reason.cause not in (Cause.NO_ROOM, Cause.OTHERS_FIRST):
+        return reason
+    last = past.used_up(state, application, now_ms, refuses=False)
+    if last:
+        return msgspec.structs.replace(reason, budget=last[0])
+    behind = past.behind(state, application, now_ms)
+    return reason if behind is None else msgspec.structs.replace(reason, past=behind)
 
 
 def main_cause(
@@ -323,6 +347,8 @@ def _reasons(
         elif reason.cause not in _NEXT and reason.wanted is not None:
             waiting.setdefault(key.label, reason.wanted)
         reasons.append(_with_preemption(view, key, reason))
+    if state is not None and application.attempt.asks.withheld:
+        reasons += _of_budgets(application, state)
     reasons += _of_pauses(application)
     reasons += [*_of_limited_groups(application), *_of_groups(application)]
     if state is not None and state.gangs:
@@ -397,6 +423,29 @@ def _of_groups(application: Application) -> list[Reason]:
     if not application.attempt.registered:
         return []
     return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
+
+
+def _of_budgets(application: Application, state: "State") -> Iterator[Reason]:
+    """The asks of which a budget has no hours left."""
+    budgets = past.used_up(state, application, 0, refuses=True)
+    for key in application.attempt.asks.withheld:
+        assert key.anywhere is not None
+        size = key.anywhere.resource
+        over = [one for one in budgets if size[state.types.names.index(one.resource)]]
+        priority, request = key.order
+        yield Reason(
+            cause=Cause.BUDGET,
+            group=request - GROUP_REQUESTS if request >= GROUP_REQUESTS else -1,
+            priority=priority,
+            request=request,
+            containers=key.anywhere.count,
+            wanted=size,
+            label=key.label,
+            queue=application.queue,
+            user=application.user,
+            budget=over[0] if over else None,
+            due_ms=over[0].ends_ms if over else 0,
+        )
 
 
 def _of_pauses(application: Application) -> Iterator[Reason]:

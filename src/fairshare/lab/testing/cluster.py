@@ -28,6 +28,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.past import pasts_of_queues, with_past
 from fairshare.core.schedulers.reasons import reasons
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.errors import ConfigurationError, InputError
@@ -234,7 +235,10 @@ class FairshareCluster:
     def queues(self) -> dict[str, QueueView]:
         """All queues by name, with shares updated now."""
         self._simulator.handle(UpdateShares())
-        views = self._manager.scheduler.queue_views(self._simulator.clock.now_ms())
+        now_ms = self._simulator.clock.now_ms()
+        scheduler = self._manager.scheduler
+        pasts = pasts_of_queues(scheduler.state, now_ms)
+        views = with_past(scheduler.queue_views(now_ms), pasts)
         return {view.name: view for view in views}
 
     def queue(self, name: str) -> QueueView:
@@ -263,7 +267,8 @@ class FairshareCluster:
         if known.over:
             return [known.diagnostics] if known.diagnostics else []
         words = words_of(scheduler.state, self._simulator.clock.now_ms())
-        causes = reasons(known, scheduler.limits_of(application), scheduler.state)
+        now_ms = self._simulator.clock.now_ms()
+        causes = reasons(known, scheduler.limits_of(application), scheduler.state, now_ms)
         return [words.explain(one).sentence for one in causes]
 
     # Assertions.

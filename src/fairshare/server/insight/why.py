@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from fairshare.api.fairness import Budget
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.core.schedulers.entitlement import Entitlement, Obstacle, Preemption
@@ -237,6 +238,11 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     Cause.NEXT_OFFER: Said(
         "turn", "Nothing is in its way.", "a node with room has its next heartbeat"
     ),
+    Cause.BUDGET: Said(
+        "limit",
+        "{budget}, and nothing new of it starts.",
+        "the month is over, at {due}, or the budget is raised ([fairness] of fairshare.toml)",
+    ),
     # Gangs.
     Cause.GANG_HOLDS: Said(
         "gang",
@@ -452,7 +458,8 @@ class Words:
             "first": first,
             "whom": f"{first}{f' and {more:,} more' if more > 0 else ''}" if first else "others",
             "more": f" and {more:,} more" if more else "",
-            "behind": _behind(count, first),
+            "behind": _behind(count, first) + self._past(reason),
+            "budget": "Its budget is used up" if reason.budget is None else _budget(reason.budget),
             "preempting": self._preempting(reason),
             "weight": weight,
             "others_want": (
@@ -477,6 +484,20 @@ class Words:
                 else f"in {max(reason.due_ms - self._now_ms, 0) / 1_000:,.0f} s"
             ),
         }
+
+    def _past(self, reason: Reason) -> str:
+        """What of the past puts it behind others."""
+        if reason.budget is not None:
+            return f" {_budget(reason.budget)}, and all others go first."
+        past = reason.past
+        if past is None:
+            return ""
+        name = f"{past.user} in {past.queue}" if past.user else past.queue
+        average = self.amount(self._types.vector(past.average))
+        return (
+            f" Usage of the past puts {name} behind: {average} on average, which counts half after"
+            f" {_span(past.half_life_s)}."
+        )
 
     def _lent(self, until_ms: int) -> str:
         if self._now_ms is None or until_ms <= self._now_ms:
@@ -534,6 +555,24 @@ class Words:
         if self._now_ms is None or due_ms <= self._now_ms:
             return ""
         return f"in {max(due_ms - self._now_ms, 1_000) / 1_000:,.0f} s"
+
+
+def _budget(budget: Budget) -> str:
+    """`12 GPU-hours of the budget of 10 of root.vision are used`."""
+    name = {GPU: "GPU", MEMORY: "MB", VCORES: "vcore"}.get(budget.resource, budget.resource)
+    whose = " in ".join(part for part in (budget.user, budget.queue) if part)
+    return (
+        f"{budget.used_hours:,.4g} {name}-hours of the budget of {budget.hours:,.4g} of {whose} are"
+        " used in this month"
+    )
+
+
+def _span(seconds: int) -> str:
+    """`7 days`, `12 hours` or `90 minutes`."""
+    for length, unit in ((86_400, "day"), (3_600, "hour")):
+        if (seconds >= 2 * length and seconds % length == 0) or seconds == length:
+            return counted(seconds // length, unit)
+    return counted(max(1, seconds // 60), "minute")
 
 
 def _behind(count: int, first: str) -> str:

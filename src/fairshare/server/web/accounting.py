@@ -20,6 +20,7 @@ from fairshare.api.accounting import (
     Report,
 )
 from fairshare.core.model.identifiers import parse_application
+from fairshare.core.schedulers.past import budgets
 from fairshare.errors import InputError
 from fairshare.server.access.authentication import listed
 from fairshare.server.accounting.queries import (
@@ -104,7 +105,10 @@ async def show_report(request: Request) -> Response:
     if periods and since_ms < until_ms:
         directory = server.accounting.directory
         rows = await _asked(request, lambda: report_rows(directory, selection, by, periods))
-    return answer(Report(by=by, since_ms=since_ms, until_ms=until_ms, rows=tuple(rows)))
+    shown = tuple(budgets(server.service.state, now_ms))
+    return answer(
+        Report(by=by, since_ms=since_ms, until_ms=until_ms, rows=tuple(rows), budgets=shown)
+    )
 
 
 def _wanted(request: Request, parameters: Mapping[str, str]) -> Wanted:

@@ -42,6 +42,7 @@ _OF_THE_START: Final = (
     "dominant",
     "reservations",
     "workflow_tag_prefix",
+    "fairness",  # of fairshare.toml, as of its last reload
 )
 _MONITORS_OF_THE_START: Final = (
     "enabled",

@@ -115,6 +115,14 @@ class CapacityState(CapacityCluster):
                 users.compute_again()
         self.to_recompute.clear()
 
+    def weight_of(self, queue: CapacityQueue) -> float:
+        """The capacity in the default partition."""
+        return queue.shares[""].absolute_capacity
+
+    def orders_users_by_past(self, leaf: CapacityQueue) -> bool:
+        """With the policy fair."""
+        return leaf.policy == "fair"
+
     def charges_changed(self) -> None:
         """The orders follow."""
         for queue in self.all_queues():

@@ -200,6 +200,14 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
             if queue.policy.depends_on_cluster:
                 orders.reorder(queue, self.total, remembers=self.ledger is not None)
 
+    def weight_of(self, queue: FairQueue) -> float:
+        """The weight of the file."""
+        return queue.weight
+
+    def orders_users_by_past(self, leaf: FairQueue) -> bool:
+        """With all policies but fifo."""
+        return leaf.policy.name != "fifo"
+
     def charges_changed(self) -> None:
         """The orders follow."""
         for queue in self.queues.values():

@@ -105,6 +105,14 @@ class PoolsState(ClusterState[Pool, Job]):
             StarvationServed: self._preemption_checked,
         }
 
+    def weight_of(self, queue: Pool) -> float:
+        """The weight of the file."""
+        return self.settings.allocation(pool_of(queue.name)).weight
+
+    def orders_users_by_past(self, leaf: Pool) -> bool:
+        """In fair pools of 1.2."""
+        return leaf.mode == "fair" and not self.settings.deficits
+
     def charges_changed(self) -> None:
         """The orders follow; those of deficits have a memory of their own."""
         self.lines = None

@@ -36,6 +36,8 @@ function fieldsOf(queue, words) {
       text: "Its share now: only queues with running applications count. r is chosen so that the shares of the parent's active children use up the parent's share.", shares: true },
     words.steady && { title: words.steady, key: "steady_fair_share", values: queue.steady_fair_share, formula: "weight × r, at least the minimum, at most the maximum",
       text: "Its share if every queue was active: what it can count on. It decides nothing.", shares: true },
+    queue.past && { title: "Used in the past", key: "past.average", values: queue.past.average, formula: "∫ used · 2^(−age / half-life), as an average",
+      text: `What it used on average, the present counting most, and what is ${duration(queue.past.half_life_s * 1000)} old half.` },
     queue.master_used && { title: "AM Used Resources", key: "master_used", values: queue.master_used, text: "Used by application masters." },
     queue.master_limit && { title: "AM Max Resources", key: "master_limit", values: queue.master_limit, text: "An application whose master would go beyond this waits." },
     queue.max_container && { title: "Max Container Allocation", key: "max_container", values: queue.max_container, capped: true, text: "No container may be larger." },
@@ -79,6 +81,9 @@ export function drawFacts(queue) {
     fact("Containers", `${count(queue.containers)} allocated, ${count(queue.reserved_containers)} reserved`),
     fact("Preempted so far", `${count(queue.preempted)} containers`),
     fact("Scheduling Policy", queue.policy), fact("Weight", queue.capacity ? null : String(queue.weight)),
+    fact("Share by its past", queue.past && queue.past.factor !== null ? number(`× ${queue.past.factor.toFixed(2)}`, { title: "Share by its past",
+      text: "Its share with what it and its siblings used in the past, divided by its share without: below 1, others are served first.", formula: "(w · (total + charges) − charge) / (w · total)",
+      inputs: [["of what its siblings used", percent(queue.past.part)]], source: `${API}: past.factor` }) : null),
     fact("Preemptable", queue.preemptable ? "yes" : "no"),
     fact("Min share preemption after", timeout(queue.min_share_timeout_ms)), fact("Fair share preemption after", timeout(queue.fair_share_timeout_ms)),
     fact("Fair share preemption below", queue.fair_share_threshold === null ? null : percent(queue.fair_share_threshold)));
