@@ -76,7 +76,8 @@ class Tasks(msgspec.Struct, frozen=True):
 class Container(msgspec.Struct, frozen=True):
     """One container, alive or over. `group` and `task` say which task it runs, if it runs one;
     `gpus` are the names of the GPUs assigned to it, `outcome` is how it ended in words: succeeded,
-    failed, preempted, stopped, timed out, out of memory; empty while it has not."""
+    failed, preempted, stopped, timed out, out of memory; empty while it has not. `gpus_idle_ms` is
+    for how long it has not used any of its GPUs, if it does not use them and that is measured."""
 
     id: str
     node: str = ""
@@ -93,6 +94,7 @@ class Container(msgspec.Struct, frozen=True):
     master: bool = False
     gpus: tuple[str, ...] = ()
     outcome: str = ""
+    gpus_idle_ms: int | None = None
 
     @property
     def over(self) -> bool:

@@ -10,7 +10,10 @@ from fairshare.api.values import EMPTY, ActorBody, Amounts, LabelName, Place
 
 class Gpu(msgspec.Struct, frozen=True):
     """A GPU that is assigned to containers. `used_mb` and `utilization_percent` are of the last
-    few seconds, None if they cannot be measured; `memory_mb` is 0 if it is unknown."""
+    few seconds, None if they cannot be measured; `memory_mb` is 0 if it is unknown.
+
+    `elsewhere`: what does not run in a container uses it, and no container gets it meanwhile.
+    `idle_ms` is for how long its container has not used it."""
 
     name: str
     model: str = ""
@@ -18,6 +21,8 @@ class Gpu(msgspec.Struct, frozen=True):
     used_mb: int | None = None
     utilization_percent: int | None = None
     container: str | None = None  # the one that has it
+    elsewhere: bool = False
+    idle_ms: int | None = None
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -161,6 +161,9 @@ def _server(client: Client, cluster: Cluster) -> Iterator[Finding]:
         yield Finding("server", "error", words, "mend it: the last good one is in force")
     for node in client.nodes():
         yield from _node(node.name, node.state, node.attributes)
+        if used := [gpu.name for gpu in node.gpus if gpu.elsewhere]:
+            words = f"{node.name}: {', '.join(used)} used outside of fairshare, and not assigned"
+            yield Finding("GPUs", "warning", words, "nvidia-smi or rocm-smi lists the processes")
 
 
 def _node(name: str, state: str, attributes: dict[str, str]) -> Iterator[Finding]:

@@ -112,8 +112,8 @@ def _site(options: InitOptions) -> str:
             "With true, containers of users above their share are ended for users below theirs.",
         ),
     }
-    if options.cluster:
-        properties["yarn.resource-types"] = (GPU, "What is counted beside memory and vcores.")
+    # Also without GPUs: what the types of a state directory are, stays.
+    properties["yarn.resource-types"] = (GPU, "What is counted beside memory and vcores.")
     if options.as_users:
         properties |= {
             "yarn.acl.enable": ("true", "The access lists of the queues are in force."),
@@ -212,6 +212,7 @@ def _shell(options: InitOptions) -> str:
     lines += [
         "# The GPUs of this machine, each assigned to one container.",
         f"gpus = {json.dumps(options.gpus)}",
+        *(_COUNTED_ANYWAY if options.gpus == "none" else ()),
         "# What containers get of this machine: by default four fifths of its memory, and all",
         "# processors.",
         f"{'' if options.memory_given else '# '}memory_mb = {options.memory_mb}",
@@ -219,6 +220,12 @@ def _shell(options: InitOptions) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+_COUNTED_ANYWAY: Final = (
+    "# They count, so that the server can go on with its state when it has some later.",
+    f'resources = {{ "{GPU}" = 0 }}',
+)
 
 
 def _text(text: str) -> str:

@@ -6,7 +6,14 @@ import click
 
 from fairshare.api import routes
 from fairshare.api.nodes import Gpu
-from fairshare.cli.cells import NOTHING, amounts_text, bar, dominant_fraction, memory_text
+from fairshare.cli.cells import (
+    NOTHING,
+    amounts_text,
+    bar,
+    dominant_fraction,
+    duration_text,
+    memory_text,
+)
 from fairshare.cli.lists import JSON, Shown, list_options, list_table, print_list
 from fairshare.cli.options import with_client
 from fairshare.cli.tables import (
@@ -83,11 +90,12 @@ def gpu_table(console: Output, nodes: Sequence[Node]) -> Listing:
             if gpu.utilization_percent is None
             else Styled(
                 bar(gpu.utilization_percent / 100, GPU_BAR, ascii_only=ascii_only(console))
-                + f" {gpu.utilization_percent}%",
+                + f" {gpu.utilization_percent}%"
+                + (f" for {duration_text(gpu.idle_ms)}" if gpu.idle_ms is not None else ""),
                 style="green",
             ),
             gpu_memory(gpu),
-            gpu.container or NOTHING,
+            "(used outside of fairshare)" if gpu.elsewhere else gpu.container or NOTHING,
             plain(gpu.model) or NOTHING,
         ]
         for node in nodes

@@ -313,10 +313,16 @@ def shortened(command: str) -> str:
     return command if len(command) <= LONGEST_COMMAND else f"{command[:LONGEST_COMMAND]}..."
 
 
+IDLE_MS = 60_000
+"""How long a GPU is not used before that is worth a word."""
+
+
 def granted_text(container: Container) -> str:
-    """The resources of a container, and which GPUs it has: `1G 1c 1 gpu (GPU 0)`."""
+    """The resources of a container, and which GPUs it has: `1G 1c 1 gpu (GPU 0, idle 2h 05m)`."""
     amounts = amounts_text(container.resources)
-    return f"{amounts} (GPU {','.join(container.gpus)})" if container.gpus else amounts
+    idle_ms = container.gpus_idle_ms
+    idle = f", idle {duration_text(idle_ms)}" if idle_ms is not None and idle_ms >= IDLE_MS else ""
+    return f"{amounts} (GPU {','.join(container.gpus)}{idle})" if container.gpus else amounts
 
 
 ENDED_COLUMNS: tuple[Shown[Container], ...] = (

@@ -14,6 +14,7 @@ import msgspec
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.work import Command
+from fairshare.documents.gpus import GPU
 
 QUEUE_VARIABLE = "FAIRSHARE_QUEUE"
 IDLE_VARIABLE = "FAIRSHARE_IDLE_S"
@@ -63,7 +64,11 @@ class NodeOffer(msgspec.Struct, frozen=True):
 
 
 class GpuUse(msgspec.Struct, frozen=True):
-    """A GPU of a node, and how much of it is used; what is None was not measured."""
+    """A GPU of a node, offered as `type`, and its use; what is None was not measured.
+
+    `elsewhere`: what no container of the engine has uses its memory, so that it is not assigned.
+    `idle_s` is for how long a container has had it without using it.
+    """
 
     node: str
     name: str
@@ -71,6 +76,9 @@ class GpuUse(msgspec.Struct, frozen=True):
     memory_mb: int = 0  # 0: unknown
     used_mb: int | None = None
     utilization_percent: int | None = None
+    type: str = GPU
+    elsewhere: bool = False
+    idle_s: float | None = None
 
 
 Launched = Callable[[str, str], int | None]

@@ -51,7 +51,7 @@ from fairshare.server.engines import EngineMaker, command_aside, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
 from fairshare.server.full_collections import watch_collections
-from fairshare.server.gpus import GpuCollector, gpus_of
+from fairshare.server.gpus import GpuCollector, gpus_of, watch_gpus
 from fairshare.server.journal_epochs import GivenNumbers, is_new, launches
 from fairshare.server.log_aggregation import LogAggregation
 from fairshare.server.metrics import MeasuredJournal, Metrics, StateMetrics
@@ -421,6 +421,7 @@ class LiveServer:
         start, service = self.background.start, self.service
         start("configuration", self.configuration.watch)
         start("disk", self.disk.watch)
+        start("gpus", lambda: watch_gpus(self.engine, service))
         start("retention", self.retention.watch)
         start("accounting", self.accounting.watch)
         start("notices", self.notices.watch)

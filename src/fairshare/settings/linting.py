@@ -133,7 +133,7 @@ def _types_without_nodes(configuration: Configuration) -> Iterator[Finding]:
     for name in configuration.types.names[2:]:
         if assigned and (name == GPU or name.startswith(f"{GPU}-")):
             continue
-        if not offered.get(name):
+        if name not in offered:  # 0 is meant
             yield Finding(
                 configuration.site.place("yarn.resource-types"),
                 f"no node has any {name}: a container that asks for it never starts. Name it under"

@@ -147,6 +147,10 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     `gpus` are those that are assigned to containers, each to one: all that this machine has
     (`auto`), a number of them, those with these names, or none.
 
+    A GPU that no container has, and of which more than `gpu_busy_mb` are in use, is not assigned
+    meanwhile; 0: all are. A container that does not use its GPUs for `gpu_idle_end_s` ends (0:
+    never), and after other times in the queues of `gpu_idle_end_by_queue_s` and those below them.
+
     Containers with a terminal end after `interactive_idle_s` in which nothing was typed, printed or
     computed (0: never), or `interactive_detached_s` without a user who is attached. Queues and
     those below them may have a time of their own in `interactive_idle_by_queue_s`.
@@ -167,6 +171,9 @@ class ContainerSettings(msgspec.Struct, frozen=True):
     own_processors: bool = True
     private_tmp: bool = False
     gpus: Annotated[GpuSetting, _GPUS] = "none"
+    gpu_busy_mb: Annotated[int, Meta(ge=0, le=2**40)] = 1024
+    gpu_idle_end_s: Annotated[int, Meta(ge=0, le=100_000_000)] = 0
+    gpu_idle_end_by_queue_s: dict[str, Annotated[int, Meta(ge=0, le=100_000_000)]] = {}
     interactive_idle_s: Annotated[int, Meta(ge=0, le=100_000_000)] = 3600
     interactive_detached_s: Annotated[int, Meta(ge=1, le=100_000_000)] = 60
     interactive_idle_by_queue_s: dict[str, Annotated[int, Meta(ge=0, le=100_000_000)]] = {}
@@ -452,8 +459,9 @@ def check_resources(
 ) -> None:
     """Report amounts of resource types that the configuration does not have, and amounts of GPUs
     that are assigned: these follow from the machine."""
-    for name in settings.engine.resources:
-        if settings.engine.gpus != "none" and (name == GPU or name.startswith(GPU + "-")):
+    for name, amount in settings.engine.resources.items():
+        of_gpus = name == GPU or name.startswith(GPU + "-")
+        if settings.engine.gpus != "none" and of_gpus and amount:
             problems.error(
                 root.find("engine", "resources", name),
                 "gpus",

@@ -10,9 +10,11 @@ from tests.e2e.local_engine.conftest import TWO_GPUS, on_gpus, order, shell, unt
 from tests.e2e.local_engine.test_restarts import kill, server
 
 from fairshare.core.model.identifiers import container_id
-from fairshare.core.model.inputs import ContainerStarted
+from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
 from fairshare.engines.local.gpus.found import Gpu
+from fairshare.engines.local.limits import Interactive
+from fairshare.engines.protocol import GpuUse
 
 GPU = "yarn.io/gpu"
 
@@ -144,3 +146,18 @@ def test_the_compiled_supervisor_starts_containers_with_and_without_gpus(start):
         program, gpus = text(local, wanted).splitlines()
         assert program.endswith("fs-supervisor")
         assert gpus == ("0" if amount else "")
+
+
+def test_a_container_that_does_not_use_its_gpus_is_ended_after_the_time_of_its_queue(start):
+    limits = Interactive(0, idle_of_queues_ms={"root.a": 60_000})
+    local, reports = start(gpus=TWO_GPUS, gpu_idle=limits)
+    for number, queue in ((1, "root.a.b"), (2, "root.c")):
+        wanted = on_gpus(number, "sleep 1000")
+        wanted.environment["FAIRSHARE_QUEUE"] = queue
+        local.launch(wanted)
+        reports.started(container_id(1, 1, number))
+    local._end_idle((GpuUse("local", "0", idle_s=59.0), GpuUse("local", "1", idle_s=3600.0)))
+    local._end_idle((GpuUse("local", "0", idle_s=61.0), GpuUse("local", "1", idle_s=3600.0)))
+    ended = reports.exited(container_id(1, 1, 1))
+    assert "did not use its GPU for 60 s, the limit of root.a.b" in ended.diagnostics
+    assert not reports.of(ContainerExited, container_id(1, 1, 2))

@@ -20,7 +20,10 @@ PAGE = (ROOT / "docs" / "operations.md").read_text()
 CLUSTER = {"cluster_offered", "cluster_used", "cluster_pending", "nodes", "safe_mode"}
 OTHERS = {"pending_by_reason", "journal_sequence", "owed"}
 PAST = {"queue_past", "queue_past_factor", "budget_used_hours", "budget_hours"}
-GPUS = {"gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio", "gpu_held"}
+GPUS = {
+    *("gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio", "gpu_held"),
+    *("gpu_idle_seconds", "gpu_used_elsewhere"),
+}
 USERS = {"user_used", "user_pending", "user_containers", "user_applications"}
 
 

@@ -10,10 +10,12 @@ import pytest
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.engines.local.disk_usage import DiskLimits
+from fairshare.engines.local.limits import Interactive
 from fairshare.server import engines
 from fairshare.server import settings as settings_module
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.users.groups import own_user
+from fairshare.server.web.listener import open_root
 
 SCHEDULERS = "org.apache.hadoop.yarn.server.resourcemanager.scheduler"
 
@@ -95,7 +97,8 @@ def test_the_engine_gets_the_configured_nodes(tmp_path, monkeypatch):
     (directory / "fairshare.toml").write_text(
         "[engine]\nnodes = 2\nmemory_mb = 512\nvcores = 1\nlog_limit_mb = 9\n"
         "application_disk_mb = 50\nuser_disk_mb = 60\nprocess_limit = 70\nimage_program = 'none'\n"
-        "no_new_privileges = true\n"
+        "no_new_privileges = true\nown_processors = false\nprivate_tmp = true\n"
+        'gpu_busy_mb = 40\ngpu_idle_end_s = 8\ngpu_idle_end_by_queue_s = {"root.b" = 9}\n'
         "interactive_idle_s = 30\ninteractive_detached_s = 5\n"
         'interactive_idle_by_queue_s = {"root.a" = 7}\n'
         '[engine.resources]\n"yarn.io/gpu" = 3\n'
@@ -120,6 +123,10 @@ def test_the_engine_gets_the_configured_nodes(tmp_path, monkeypatch):
         "disk_limits": DiskLimits(50, 60, 50_000, 200_000),
         "process_limit": 70,
         "no_new_privileges": True,
+        "own_processors": False,
+        "private_tmp": True,
+        "gpu_busy_mb": 40,
+        "gpu_idle": Interactive(8_000, idle_of_queues_ms={"root.b": 9_000}),
         "interactive": (30_000, 5_000, {"root.a": 7_000}),
     }
 
@@ -181,7 +188,7 @@ def test_an_interpreter_that_users_cannot_execute_is_a_warning_where_containers_
 
 
 @pytest.mark.parametrize(
-    ("account", "toml", "warned"),
+    ("account", "toml", "opens"),
     [
         (0, "", True),
         (1000, "", False),
@@ -195,15 +202,11 @@ def test_an_interpreter_that_users_cannot_execute_is_a_warning_where_containers_
     ],
     ids=["root", "another-account", "as-users", "tokens"],
 )
-def test_a_server_of_root_that_believes_its_callers_warns(
-    tmp_path, monkeypatch, account, toml, warned
+def test_a_server_of_root_that_believes_its_callers_opens_root_to_every_account(
+    tmp_path, monkeypatch, account, toml, opens
 ):
     monkeypatch.setattr(os, "geteuid", lambda: account)
     (tmp_path / "yarn-site.xml").write_text("<configuration/>")
     (tmp_path / "fairshare.toml").write_text(toml)
-    settings = read_settings(tmp_path, Overrides())
-    lines = [
-        str(problem) for problem in settings.warnings if "can run commands as root" in str(problem)
-    ]
-    assert len(lines) == warned
-    assert all(line.startswith(f"{tmp_path}/fairshare.toml: warning: ") for line in lines)
+    problem = open_root(read_settings(tmp_path, Overrides()))
+    assert ("every account of this machine could run commands as root" in problem) == opens

@@ -40,7 +40,7 @@ from fairshare.engines.local.hierarchies import (
     own_mounts,
 )
 from fairshare.engines.local.images import Images
-from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
+from fairshare.engines.local.limits import INTERACTIVE, NEVER, Interactive, Limits
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import Preparation, forget_copies
 from fairshare.engines.local.processes import is_alive
@@ -91,6 +91,8 @@ class LocalEngine:
       those of YARN.
     * `own_processors`: containers run on as many processors of their own as they have vcores, if a
       vcore is a processor: there are not more vcores than processors.
+    * `gpu_busy_mb`: a GPU of which more is in use, though no container has it, is not assigned; 0:
+      that does not matter. `gpu_idle`: when containers end that do not use their GPUs.
     * `images`: what runs commands in images; `interactive`: when containers with a terminal end.
 
     Raises EngineError for impossible settings.
@@ -134,6 +136,8 @@ class LocalEngine:
         gpus: ChosenGpus | None = None,
         images: Images | None = None,
         interactive: Interactive = INTERACTIVE,
+        gpu_busy_mb: int = 0,
+        gpu_idle: Interactive = NEVER,
     ) -> None:
         if not sys.platform.startswith("linux"):
             raise EngineError(
@@ -142,7 +146,9 @@ class LocalEngine:
         self._state = StateDirectory(state_directory)
         mounts, group = own_mounts(), self._state.group_name
         hierarchies = _hierarchies(enforcement, group, mounts)
-        self._gpus = EngineGpus(gpus, machine.node_names(nodes), group, mounts, hierarchies)
+        names = machine.node_names(nodes)
+        self._gpus = EngineGpus(gpus, names, group, mounts, hierarchies, gpu_busy_mb)
+        self._gpu_idle = gpu_idle
         memory_limit, cpus = memory_limit_bytes(mounts), machine.processors()
         whole = vcores is not None or vcores_per_core == 1
         amounts = {
@@ -258,7 +264,7 @@ class LocalEngine:
         self._thread.start()
         self._disk_usage.start()
         self._removal.start()
-        self._gpus.start()
+        self._gpus.start(self._end_idle)
 
     def _running_now(self) -> list[Running]:
         """The running containers, queried from the engine's thread; called from another thread."""
@@ -274,6 +280,12 @@ class LocalEngine:
     def _stop_for_size(self, container: ContainerId, reason: str) -> None:
         if self._watcher is not None:
             self._watcher.post(partial(self._watcher.stop, container, reason))
+
+    def _end_idle(self, uses: tuple[GpuUse, ...]) -> None:
+        """End containers that do not use their GPUs for too long; called from another thread."""
+        idle_s = {use.name: use.idle_s for use in uses if use.idle_s is not None}
+        if self._watcher is not None and idle_s:
+            self._watcher.post(partial(self._watcher.end_idle, idle_s, self._gpu_idle))
 
     def launch(self, order: LaunchOrder) -> None:
         """Start a container. Idempotent: a running container is left alone, an ended one is

@@ -23,6 +23,7 @@ class Grants(msgspec.Struct, frozen=True):
         """The arguments of a local engine (`LocalEngine`)."""
         granted, node_manager = self.containers, self.node_manager
         idle_of_queues_s = granted.interactive_idle_by_queue_s
+        gpu_idle_of_queues_s = granted.gpu_idle_end_by_queue_s
         return {
             "memory_check": node_manager.memory_check,
             "strict_cpu": node_manager.strict_cpu,
@@ -37,6 +38,13 @@ class Grants(msgspec.Struct, frozen=True):
                 granted.interactive_idle_s * 1000,
                 granted.interactive_detached_s * 1000,
                 {queue: idle_s * 1000 for queue, idle_s in idle_of_queues_s.items()},
+            ),
+            "gpu_busy_mb": granted.gpu_busy_mb,
+            "gpu_idle": Interactive(
+                granted.gpu_idle_end_s * 1000,
+                idle_of_queues_ms={
+                    queue: idle_s * 1000 for queue, idle_s in gpu_idle_of_queues_s.items()
+                },
             ),
             "images": Images(granted.image_program, granted.image_options),
             "disk_limits": DiskLimits(

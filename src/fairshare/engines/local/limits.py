@@ -213,3 +213,4 @@ class Interactive(NamedTuple):
 
 
 INTERACTIVE = Interactive()
+NEVER = Interactive(0)

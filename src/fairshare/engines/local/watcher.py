@@ -16,7 +16,7 @@ import selectors
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -28,6 +28,7 @@ from fairshare.engines.local.directories import EXIT_BYTES, ContainerDirectory, 
 from fairshare.engines.local.disk_usage import Running
 from fairshare.engines.local.ending import EndingRoom, Watched
 from fairshare.engines.local.launch import Launch
+from fairshare.engines.local.limits import Interactive
 from fairshare.engines.local.liveness import Liveness
 from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
 from fairshare.engines.local.preparation import Preparation, call_of, with_variables
@@ -35,9 +36,9 @@ from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import KeptFiles, Reports
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
-from fairshare.engines.protocol import Launched, LaunchOrder
+from fairshare.engines.protocol import QUEUE_VARIABLE, Launched, LaunchOrder
 from fairshare.errors import EngineError
-from fairshare.wording import cause
+from fairshare.wording import cause, counted
 
 _RECHECK_S = 1.0
 
@@ -220,6 +221,22 @@ class Watcher:
             self._waiting.remove(order)
             words = "stopped before it started"
             self._reports.ended(ContainerExited(container, 128 + signal.SIGTERM, words))
+
+    def end_idle(self, idle_s: Mapping[str, float], limits: Interactive) -> None:
+        """End the containers all of whose GPUs, by name, have been idle for too long."""
+        for watched in list(self._liveness.current.values()):
+            launch = watched.launch
+            queue = launch.environment.get(QUEUE_VARIABLE, "")
+            limit_s = limits.idle_in(queue) / 1000
+            if limit_s and launch.gpus and all(gpu in idle_s for gpu in launch.gpus):
+                idle = min(idle_s[gpu] for gpu in launch.gpus)
+                if idle >= limit_s and not watched.stop_wanted:
+                    gpus = counted(len(launch.gpus), "GPU") if len(launch.gpus) > 1 else "GPU"
+                    self.stop(
+                        watched.container,
+                        f"ended: it did not use its {gpus} for {limit_s:,.0f} s, the limit of"
+                        f" {queue or 'this machine'} (gpu_idle_end_s in [engine])",
+                    )
 
     def limit(self, container: ContainerId, time_limit_ms: int | None) -> None:
         """Change the time limit of a container that waits for its room or runs."""

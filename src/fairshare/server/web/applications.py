@@ -55,6 +55,7 @@ from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
 from fairshare.server.accounting.rows import command_of, command_text
+from fairshare.server.gpus import missing_gpus, with_idle_gpus
 from fairshare.server.insight.why import words_of
 from fairshare.server.notices.store import HOOK
 from fairshare.server.payloads import commands_of
@@ -147,6 +148,8 @@ async def check_admission(server: LiveServer, submission: SubmitApplication) -> 
     """Raise InputError for what the server, not the scheduler, cannot do for its user."""
     await check_account(server, submission.user)
     await check_commands(server, submission.user, commands_of(submission))
+    if problem := missing_gpus(server.engine, server.service.state.types, submission.tasks):
+        raise InputError("cannot-run", problem)
     for target in submission.details.notify:
         problem = server.notices.delivery.problem(target)
         if problem:
@@ -201,7 +204,8 @@ async def show_application(request: Request) -> Response:
             if one.target != HOOK
         ),
     )
-    containers = [view async for view in sliced(views.live_containers(application))]
+    live = with_idle_gpus(views.live_containers(application), server.engine)
+    containers = [view async for view in sliced(live)]
     return answer(msgspec.structs.replace(details, containers=containers))
 
 
@@ -234,8 +238,9 @@ async def list_tasks(request: Request) -> Response:
 async def list_containers(request: Request) -> Response:
     """GET /applications/ID/containers: live ones, and those that ended not too long ago."""
     read_parameters(request)
-    application = read_application(request)
-    return listing("containers", server_of(request).service.views.containers(application))
+    application, server = read_application(request), server_of(request)
+    rows = with_idle_gpus(server.service.views.containers(application), server.engine)
+    return listing("containers", rows)
 
 
 async def kill_application(request: Request) -> Response:

@@ -10,6 +10,13 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.engines.protocol import GpuUse, NodeOffer
 
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """GPUs are looked at all the time."""
+    monkeypatch.setattr("fairshare.server.gpus.WATCH_S", 0.02)
+
+
 pytestmark = pytest.mark.anyio
 
 GPU = "yarn.io/gpu"
@@ -63,9 +70,11 @@ async def test_nodes_list_the_use_and_the_container_of_each_gpu(gpu_page):
         "used_mb": 61440,
         "utilization_percent": 97,
         "container": name,
+        "elsewhere": False,
+        "idle_ms": None,
     }
     unknown = {"model": "", "memory_mb": 0, "used_mb": None, "utilization_percent": None}
-    both = [first, {"name": "1", **unknown, "container": None}]
+    both = [first, {**first, "name": "1", **unknown, "container": None}]
     assert await gpus_of_nodes(gpu_page) == {"n1": both, "n2": []}
     one = (await gpu_page.get("/nodes/n1")).json()
     assert one["gpus"] == both
@@ -106,7 +115,39 @@ async def test_metrics_have_what_was_measured_and_nothing_else(gpu_page):
         f"fairshare_gpu_memory_bytes{place}": 81920 * 2**20,
         f"fairshare_gpu_memory_used_bytes{place}": 61440 * 2**20,
         f"fairshare_gpu_utilization_ratio{place}": 0.97,
+        f"fairshare_gpu_used_elsewhere{place}": 0,
     }
+
+
+async def test_a_gpu_that_others_use_is_taken_out_of_the_total_and_put_back(gpu_page):
+    state = gpu_page.server.service.state
+    gpu_page.engine.uses = (msgspec.structs.replace(BUSY, elsewhere=True), GpuUse("n1", "1"))
+    await gpu_page.until(lambda: state.nodes["n1"].total == (4096, 4, 1))
+    first, second = (await gpus_of_nodes(gpu_page))["n1"]
+    assert (first["elsewhere"], second["elsewhere"]) == (True, False)
+    gpu_page.engine.uses = (BUSY, GpuUse("n1", "1"))
+    await gpu_page.until(lambda: state.nodes["n1"].total == (4096, 4, 2))
+    assert state.nodes["n2"].total == (4096, 4, 0)
+
+
+async def test_more_gpus_than_a_node_has_are_refused_with_the_number_of_them(gpu_page):
+    task = {"command": "x", "resources": {"memory-mb": 512, GPU: 3}}
+    answer = await gpu_page.post("/applications", json={"queue": "a", "tasks": [task]})
+    assert answer.json()["code"] == "cannot-run"
+    words = f"a task wants 3 GPUs ({GPU}), and this machine has 2 GPUs on one node"
+    assert answer.json()["message"].startswith(words)
+
+
+async def test_a_container_that_does_not_use_its_gpus_says_for_how_long(gpu_page):
+    await one_on_a_gpu(gpu_page)
+    idle = msgspec.structs.replace(BUSY, utilization_percent=0, idle_s=7200.0)
+    gpu_page.engine.uses = (idle, GpuUse("n1", "1"))
+    (one,) = (await gpu_page.get("/applications/1")).json()["containers"]
+    assert one["gpus_idle_ms"] == 7_200_000
+    (listed,) = (await gpu_page.get("/applications/1/containers")).json()["containers"]
+    assert listed["gpus_idle_ms"] == 7_200_000
+    text = (await gpu_page.get("http://127.0.0.1:1/metrics")).text
+    assert 'fairshare_gpu_idle_seconds{gpu="0",node="n1"} 7200.0' in text
 
 
 async def test_the_short_name_of_a_resource_type_is_refused_with_the_whole_one(gpu_page):

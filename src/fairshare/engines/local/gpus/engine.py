@@ -8,12 +8,14 @@ asked by nvidia-smi, AMD's are read in /sys. What cannot be measured is not show
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from fairshare.documents.gpus import GPU
 from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.local.gpus.chosen import ChosenGpus, per_node
 from fairshare.engines.local.gpus.fence import GpuFence, fence
@@ -42,17 +44,27 @@ class AssignedGpus:
             for node, types in nodes.items()
         }
         self._held: Counter[str] = Counter()  # an earlier server may have assigned others
+        self._changed_s: dict[str, float] = {}  # when one was assigned or left (monotonic)
+        self.elsewhere: frozenset[str] = frozenset()
+        """Those that are used, and not by a container."""
 
     def enter(self, launch: Launch) -> None:
         """A container has its GPUs from now on."""
         self._held.update(launch.gpus)
+        self._changed_s |= dict.fromkeys(launch.gpus, time.monotonic())
 
     def leave(self, launch: Launch) -> None:
         """All processes of a container have ended."""
         self._held.subtract(launch.gpus)
+        self._changed_s |= dict.fromkeys(launch.gpus, time.monotonic())
+
+    def holder_since(self, gpu: str) -> tuple[bool, float]:
+        """Whether a container has a GPU, and since when that is so; called from any thread."""
+        return self._held[gpu] > 0, self._changed_s.get(gpu, 0.0)
 
     def choose(self, order: LaunchOrder) -> tuple[str, ...] | None:
-        """The GPUs for a container, the first free ones; None if it has to wait for them.
+        """The GPUs for a container, the first free ones, those that are used elsewhere last; None
+        if it has to wait for them.
 
         Raises StartFailure if its node has fewer.
         """
@@ -65,6 +77,7 @@ class AssignedGpus:
                     ABORTED, f"{count} of {name} are granted to it, and {order.node} has {has}"
                 )
             free = [gpu for gpu in gpus if self._held[gpu] <= 0]
+            free.sort(key=self.elsewhere.__contains__)
             if count > len(free):
                 return None
             chosen += free[:count]
@@ -77,7 +90,13 @@ _log = logging.getLogger("fairshare.engine")
 
 
 class GpuUsage:
-    """The last sample of all GPUs of an engine; `node_of` is the node of each, by name."""
+    """The last sample of all GPUs of an engine; `node_of` is the node of each, by name, and `types`
+    as what each is offered, if not as `yarn.io/gpu`.
+
+    One that no container of `assigned` has had since the sample began, and of which more than
+    `busy_mb` are in use, is used elsewhere; 0: that is not examined. `sampled` is called in the
+    thread after each sample.
+    """
 
     def __init__(
         self,
@@ -85,14 +104,30 @@ class GpuUsage:
         node_of: Callable[[str], str],
         tool: Tool = run_tool,
         interval_s: float = INTERVAL_S,
+        *,
+        types: Mapping[str, str] | None = None,
+        assigned: AssignedGpus | None = None,
+        busy_mb: int = 0,
+        sampled: Callable[[tuple[GpuUse, ...]], None] = lambda uses: None,
     ) -> None:
         self._gpus = tuple(gpus)
+        self._types = types or {}
+        self._assigned = assigned or AssignedGpus({})
+        self._busy_mb = busy_mb
+        self._sampled = sampled
+        self._idle_since_s: dict[str, float] = {}
         self._node_of = node_of
         self._tool = tool
         self._interval_s = interval_s
         self._over = threading.Event()
         self._last = tuple(
-            GpuUse(self._node_of(gpu.name), gpu.name, gpu.model, gpu.memory_mb)
+            GpuUse(
+                self._node_of(gpu.name),
+                gpu.name,
+                gpu.model,
+                gpu.memory_mb,
+                type=self._types.get(gpu.name, GPU),
+            )
             for gpu in self._gpus
         )
         measured = any(gpu.vendor in (NVIDIA, AMD) for gpu in self._gpus)
@@ -111,11 +146,32 @@ class GpuUsage:
     def _run(self) -> None:
         while True:
             try:
-                self._last = self.sample()
+                began_s = time.monotonic()
+                self._last = self.judged(self.sample(), began_s)
+                self._sampled(self._last)
             except Exception:
                 _log.exception("the use of GPUs could not be measured")
             if self._over.wait(self._interval_s):
                 return
+
+    def judged(self, uses: Iterable[GpuUse], began_s: float) -> tuple[GpuUse, ...]:
+        """What a sample that began then says of each GPU: whether it is used elsewhere, and how
+        long the container that has it has not used it."""
+        result, now_s = [], time.monotonic()
+        for use in uses:
+            held, since_s = self._assigned.holder_since(use.name)
+            before = since_s <= began_s
+            if held and use.utilization_percent == 0:
+                idle_s = max(self._idle_since_s.setdefault(use.name, began_s), since_s)
+                use = msgspec.structs.replace(use, idle_s=now_s - idle_s)
+            else:
+                self._idle_since_s.pop(use.name, None)
+            busy = self._busy_mb and (use.used_mb or 0) > self._busy_mb
+            if not held and busy and before:
+                use = msgspec.structs.replace(use, elsewhere=True)
+            result.append(use)
+        self._assigned.elsewhere = frozenset(use.name for use in result if use.elsewhere)
+        return tuple(result)
 
     def sample(self) -> tuple[GpuUse, ...]:
         """Measure all GPUs now."""
@@ -148,6 +204,7 @@ class GpuUsage:
                     memory_mb=total or gpu.memory_mb,
                     used_mb=used,
                     utilization_percent=busy,
+                    type=self._types.get(gpu.name, GPU),
                 )
             )
         return tuple(uses)
@@ -176,8 +233,10 @@ class EngineGpus:
         group: str,
         mounts: Mounts,
         hierarchies: Hierarchies | None,
+        busy_mb: int = 0,
     ) -> None:
         self._chosen = chosen
+        self._busy_mb = busy_mb
         self._of_nodes = per_node(chosen or ChosenGpus(), nodes)
         self._usage: GpuUsage | None = None
         self.fence = GpuFence()
@@ -207,23 +266,32 @@ class EngineGpus:
 
     def unassigned(self) -> AssignedGpus:
         """The GPUs before any container has one."""
-        return AssignedGpus(
+        self._assigned = AssignedGpus(
             {
                 node: {name: [gpu.name for gpu in gpus] for name, gpus in types.items()}
                 for node, types in self._of_nodes.items()
             }
         )
+        return self._assigned
 
-    def start(self) -> None:
+    def start(self, sampled: Callable[[tuple[GpuUse, ...]], None]) -> None:
+        """Measure from now on; `sampled` is called after each sample."""
         if self._chosen is None:
             return
-        nodes = {
-            gpu.name: node
+        places = {
+            gpu.name: (node, name)
             for node, types in self._of_nodes.items()
-            for gpus in types.values()
+            for name, gpus in types.items()
             for gpu in gpus
         }
-        self._usage = GpuUsage(self._chosen.all, nodes.__getitem__)
+        self._usage = GpuUsage(
+            self._chosen.all,
+            lambda gpu: places[gpu][0],
+            types={gpu: name for gpu, (_, name) in places.items()},
+            assigned=self._assigned,
+            busy_mb=self._busy_mb,
+            sampled=sampled,
+        )
 
     def uses(self) -> tuple[GpuUse, ...]:
         """All GPUs, as of the last sample."""
