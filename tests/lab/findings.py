@@ -164,6 +164,20 @@ FINDINGS = (
         ("<!-- mine -->",),
     ),
     Finding(
+        "B13",
+        "a queue has a maximum time, and what says nothing gets its default",
+        r"""
+        cp /etc/fairshare/fairshare.toml before
+        printf '\n[time_limits.queues.ann]\ndefault_s = 1\nmaximum_s = 60\n' > more
+        cat more >> /etc/fairshare/fairshare.toml
+        fairshare admin refresh-queues
+        @ann fairshare submit --time-limit 2m -- hostname
+        @ann fairshare submit --wait -- sleep 30
+        cp before /etc/fairshare/fairshare.toml; fairshare admin refresh-queues
+        """,
+        ("may run for 60 s at most", "time limit of 1 s"),
+    ),
+    Finding(
         "B15",
         "doctor examines the machine, and says what to do",
         "fairshare doctor --conf /etc/fairshare",

@@ -42,7 +42,8 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class GroupProgress(msgspec.Struct, frozen=True):
-    """One group of tasks; the four parts add up to `count`."""
+    """One group of tasks; the four parts add up to `count`. An attempt of a task may run for
+    `time_limit_ms`; None: without a limit."""
 
     name: str
     count: int
@@ -50,6 +51,7 @@ class GroupProgress(msgspec.Struct, frozen=True):
     running: int = 0
     waiting: int = 0
     failed: int = 0
+    time_limit_ms: int | None = None
 
 
 class Task(msgspec.Struct, frozen=True):

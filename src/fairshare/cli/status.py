@@ -248,6 +248,10 @@ def notice_text(notice: Notice) -> Cell:
     return Styled(plain(f"{text}, {counted(notice.attempts, 'attempt')}: {notice.error}"), "yellow")
 
 
+def _time_limit(group: GroupProgress) -> str:
+    return "" if group.time_limit_ms is None else duration_text(group.time_limit_ms)
+
+
 def group_table(console: Output, groups: Sequence[GroupProgress]) -> Listing:
     """One row for each group of tasks."""
     columns: tuple[Shown[GroupProgress], ...] = (
@@ -260,7 +264,10 @@ def group_table(console: Output, groups: Sequence[GroupProgress]) -> Listing:
         Shown("Running", right=True, whole=True, of=lambda one: one.running),
         Shown("Waiting", right=True, whole=True, of=lambda one: one.waiting),
         Shown("Failed", right=True, whole=True, of=lambda one: one.failed),
+        Shown("Time limit", right=True, whole=True, of=_time_limit),
     )
+    if all(group.time_limit_ms is None for group in groups):
+        columns = columns[:-1]
     return list_table(columns, groups)
 
 

@@ -47,6 +47,7 @@ from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.state import Gang
 from fairshare.core.model.tasks import Assignment, GroupProgress, TaskBoard
+from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import Budget, Cell, Fairness, Ledger
 from fairshare.core.model.work import Command, ContainerRequest, Payload, TaskGroup
 from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
@@ -147,6 +148,7 @@ add("matcher", Matcher)
 add("rule-settings", RuleSettings)
 add("budget", Budget)
 add("fairness", Fairness)
+add("time-limit", TimeLimit)
 add("usage-cell", Cell)
 add("usage-ledger", Ledger)
 add("order", Order, derived=("key",))

@@ -236,6 +236,7 @@ def group_view(progress: TaskGroupProgress) -> GroupProgress:
         running=running,
         waiting=progress.spec.count - succeeded - running - failed,
         failed=failed,
+        time_limit_ms=progress.spec.time_limit_ms,
     )
 
 

@@ -32,6 +32,7 @@ from fairshare.settings.resource_types import gpus_of, with_types
 from fairshare.settings.shell import ServerSettings, ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import include_reader, read_file, read_site
+from fairshare.settings.time_limits import time_limits_of
 from fairshare.settings.user_groups import read_user_groups
 from fairshare.settings.web import read_web
 from fairshare.wording import cause
@@ -260,7 +261,11 @@ def collect_directory(
         types=types,
         site=site,
         shell=located,
-        settings=msgspec.structs.replace(settings_read.settings, fairness=fairness),
+        settings=msgspec.structs.replace(
+            settings_read.settings,
+            fairness=fairness,
+            time_limits=time_limits_of(located.time_limits),
+        ),
         allocation_path=settings_read.file,
         auto_refresh_ms=settings_read.auto_refresh_ms,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,

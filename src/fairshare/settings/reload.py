@@ -15,6 +15,7 @@ from fairshare.settings.resource_types import RESOURCE_TYPES, maximum_key
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
+from fairshare.settings.time_limits import SECTION as TIME_LIMITS
 
 
 def refresh(
@@ -41,7 +42,9 @@ def refresh(
     family = family_of(started.scheduler)
     settings = family.refreshed(started, in_force, now, problems)
     problems.raise_errors()
-    settings = msgspec.structs.replace(settings, fairness=now.settings.fairness)
+    settings = msgspec.structs.replace(
+        settings, fairness=now.settings.fairness, time_limits=now.settings.time_limits
+    )
     restart = tuple(_needs_restart(started, now))
     return Refreshed(settings, restart, now.problems, now.store)
 
@@ -72,7 +75,7 @@ def _changed_keys(before: ShellSettings, now: ShellSettings) -> Iterator[str]:
     old |= old.pop("sections")
     new |= new.pop("sections")
     for section, keys in new.items():
-        if section == FAIRNESS:
+        if section in (FAIRNESS, TIME_LIMITS):
             continue
         for key, value in keys.items():
             if old[section][key] != value:

@@ -28,6 +28,7 @@ from fairshare.documents.values import TEXT, TEXTS, Reader, Value, either, list_
 from fairshare.settings.engines import ENGINES
 from fairshare.settings.fairness import FairnessSettings
 from fairshare.settings.limits import LimitSettings
+from fairshare.settings.time_limits import TimeLimitSettings
 
 
 class AccountingSettings(msgspec.Struct, frozen=True):
@@ -391,6 +392,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     accounting: AccountingSettings = AccountingSettings()
     notify: NotifySettings = NotifySettings()
     fairness: FairnessSettings = FairnessSettings()
+    time_limits: TimeLimitSettings = TimeLimitSettings()
     labels: LabelTables = LabelTables()
     sections: dict[str, Any] = {}
     """Those of schedulers, by name."""

@@ -45,6 +45,7 @@ WITHOUT_A_ROW = {
         "label_of_node",
         "reservations",
         "fairness",
+        "time_limits",
     },
     QueueSettings: {"name", "parent", "reservable"},
     AllocationSettings: {"queues", "user_max_applications", "rules", "from_file"},
@@ -63,6 +64,7 @@ WITHOUT_A_ROW = {
         "master_max_attempts",
         "allocations",
         "fairness",
+        "time_limits",
     },
 }
 """Fields that are not one value of one element or property of the scheduler's own."""

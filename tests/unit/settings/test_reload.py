@@ -140,3 +140,33 @@ def test_fifo_takes_its_maximum_allocation_over(tmp_path):
     started = read_directory(tmp_path)
     write_site(tmp_path, **{SCHEDULER: FIFO, "yarn.scheduler.maximum-allocation-vcores": 7})
     assert refresh(started, started.settings).settings.maximum_allocation == (8192, 7)
+
+
+def test_time_limits_are_in_force_after_a_reload(started, tmp_path):
+    toml = tmp_path / "fairshare.toml"
+    toml.write_text('[time_limits]\ndefault_s = "1h"\n[time_limits.queues.a]\nmaximum_s = 60\n')
+    refreshed = refresh(started, started.settings)
+    limits = refreshed.settings.time_limits
+    assert {name: (one.default_ms, one.maximum_ms) for name, one in limits.items()} == {
+        "root": (3_600_000, None),
+        "root.a": (None, 60_000),
+    }
+    assert refreshed.needs_restart == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("default_s = 61\nmaximum_s = 60", "time_limits.default_s is longer than maximum_s"),
+        ("default_s = 0", "default_s"),
+        ("[time_limits.queues.root]\nmaximum_s = 60", r"belong to \[time_limits\]"),
+        (
+            '[time_limits.queues.a]\nmaximum_s = 60\n[time_limits.queues."root.a"]\nmaximum_s = 9',
+            "are the same",
+        ),
+    ],
+)
+def test_time_limits_that_contradict_each_other_are_refused(started, tmp_path, text, words):
+    (tmp_path / "fairshare.toml").write_text(f"[time_limits]\n{text}\n")
+    with pytest.raises(ConfigurationError, match=words):
+        refresh(started, started.settings)

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from fairshare.core.manager import budgets, groups, lifetimes, nodes, reports, updates
 from fairshare.core.manager.lifecycle import Lifecycle
 from fairshare.core.manager.lifetimes import Lifetimes, Starts
@@ -87,8 +89,10 @@ from fairshare.core.model.inputs import (
     UpdateShares,
     UpdateUsage,
 )
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.tasks import GROUP_REQUESTS
+from fairshare.core.model.time_limits import TimeLimits, limit_in, too_long, with_defaults
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
 from fairshare.errors import InvariantViolation, UndecidedError
@@ -308,6 +312,9 @@ class ResourceManager:
             self.scheduler.check_labels(given)
             self._starts.check(step, given)
             queue, priority = self.scheduler.place(step, given)
+            tasks = self._limited(queue, given.tasks)
+            if tasks is not given.tasks:
+                given = msgspec.structs.replace(given, tasks=tasks)
             self._check_tasks(step, number, queue, given.tasks)
             budgets.check(self._state, queue, given)
         except Refusal as refusal:
@@ -336,6 +343,25 @@ class ResourceManager:
         self.scheduler.validate(step, queue, [group.resource for group in tasks])
         normalise = partial(self.scheduler.normalise, step, queue)
         self.scheduler.check_asks(number, queue, groups.asks_anywhere(tasks, normalise))
+
+    @property
+    def _time_limits(self) -> TimeLimits:
+        settings: Any = getattr(self._state, "settings", None)
+        limits: TimeLimits = getattr(settings, "time_limits", NOTHING)
+        return limits
+
+    def _limited(self, queue: str, tasks: tuple[TaskGroup, ...]) -> tuple[TaskGroup, ...]:
+        """Groups of tasks with the time limits that they get in a queue; raises Refusal."""
+        limits = self._time_limits
+        if not limits:
+            return tasks
+        tasks = with_defaults(limits, queue, tasks)
+        self._check_time(queue, [group.time_limit_ms for group in tasks])
+        return tasks
+
+    def _check_time(self, queue: str, asked_ms: Sequence[int | None]) -> None:
+        if reason := too_long(self._time_limits, queue, asked_ms):
+            raise Refusal("time-limit-too-long", reason)
 
     def _known(self, number: ApplicationId) -> Application:
         application = self._state.applications.get(number)
@@ -396,16 +422,20 @@ class ResourceManager:
         self._check_live(application, given.container)
         if given.container in application.attempt.launched:
             raise Refusal("already-launched", f"container {given.container} runs something already")
-        step.emit(
-            ContainerLaunched(given.container, given.command, time_limit_ms=given.time_limit_ms)
-        )
+        limit_ms = given.time_limit_ms
+        if application.submission.driver is not None:  # masters of Hadoop's have lifetimes
+            if limit_ms is None:
+                limit_ms = limit_in(self._time_limits, application.queue).default_ms
+            self._check_time(application.queue, [limit_ms])
+        step.emit(ContainerLaunched(given.container, given.command, time_limit_ms=limit_ms))
 
     def _add_tasks(self, step: Step, given: AddTasks) -> None:
         application = self._running(given.application)
         groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
-        self._check_tasks(step, application.id, application.queue, given.tasks)
-        check_tasks(self.scheduler, application, given.tasks)
-        step.emit(TasksAdded(given.application, given.tasks))
+        tasks = self._limited(application.queue, given.tasks)
+        self._check_tasks(step, application.id, application.queue, tasks)
+        check_tasks(self.scheduler, application, tasks)
+        step.emit(TasksAdded(given.application, tasks))
         self._lives.ask_for_groups(step, application)
 
     def _change_blacklist(self, step: Step, given: ChangeBlacklist) -> None:
@@ -443,6 +473,11 @@ class ResourceManager:
             raise Refusal(
                 "access-denied", f"User {user} does not have permission to submit to {given.queue}"
             )
+        board = application.tasks.groups
+        self._check_time(
+            full_name(given.queue),
+            [group.spec.time_limit_ms for group in board if group.waits or group.running],
+        )
         self.scheduler.move(step, application, given.queue)
 
     def _set_priority(self, step: Step, given: SetPriority) -> None:
@@ -453,6 +488,9 @@ class ResourceManager:
     def _update(self, step: Step, given: UpdateApplication) -> None:
         application = self._not_over(given.application)
         check_actor(self.scheduler, application, given)
+        limit_ms = given.changes.time_limit_ms
+        if limit_ms is not None:
+            self._check_time(application.queue, [limit_ms or None])
         check = partial(self._check_tasks, step, application.id, application.queue)
         updates.update(step, self._lives, self._starts, check, application, given.changes)
 

@@ -34,6 +34,7 @@ from fairshare.core.model.resources import (
     total,
 )
 from fairshare.core.model.state import ClusterState
+from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
@@ -80,6 +81,7 @@ class BaseSettings(msgspec.Struct, frozen=True):
     administrators: str = "*"  # yarn.admin.acl; counts only with acl_enabled
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
     fairness: Fairness = OFF
+    time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
 
 
 AttemptType = TypeVar("AttemptType", bound=Attempt)

@@ -42,7 +42,15 @@ async def test_a_submitted_application_can_be_looked_at_while_it_runs_and_after(
     shown = (await page.get("/applications/1")).json()
     assert (shown["state"], shown["containers"]) == ("FINISHED", [])
     assert shown["groups"] == [
-        {"name": "tasks", "count": 2, "succeeded": 2, "running": 0, "waiting": 0, "failed": 0}
+        {
+            "name": "tasks",
+            "count": 2,
+            "succeeded": 2,
+            "running": 0,
+            "waiting": 0,
+            "failed": 0,
+            "time_limit_ms": None,
+        }
     ]
     containers = (await page.get(f"/applications/{name}/containers")).json()["containers"]
     assert [(c["state"], c["exit_code"], c["task"]) for c in containers] == [

@@ -93,6 +93,7 @@ def test_everything_global_is_read() -> None:
         "types", "templates", "maximum_override_delay_ms", "heartbeat_interval_ms", "monitor",
         "mappings", "legacy_queue_mode", "labels", "label_of_node", "reservations",
         "fairness",
+        "time_limits",
     }  # fmt: skip
     assert settings.users_maximum_parallel_applications == {"j.doe": 3}
     assert settings.queue_expiration_ms == 10_000

@@ -11,6 +11,7 @@ import enum
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, Resource, ResourceTypes
+from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
 from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 
@@ -296,3 +297,4 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     reservations: bool = True  # reserve nodes for asks that do not fit yet: docs/decisions/0007
     tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags
     fairness: Fairness = OFF
+    time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue

@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
+from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
 
 MAP_SLOTS: Final = "map-slots"
@@ -112,6 +113,7 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     master_max_attempts: int = 2
     defaults: dict[str, str] = {}
     fairness: Fairness = OFF
+    time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
 
     @property
     def deficits(self) -> bool:

@@ -5,7 +5,7 @@
 import { address, link } from "../address.js";
 import { fill, h } from "../document.js";
 import { families, hueOf } from "../families.js";
-import { amounts, count, instant } from "../format.js";
+import { amounts, count, duration, instant } from "../format.js";
 import { number } from "../explain.js";
 import { session } from "../session.js";
 import { blank, entryState } from "../states.js";
@@ -141,8 +141,8 @@ function drawAbout(one) {
   return [h("dl", { class: "facts" }, rows.map(([title, value]) => h("div", {}, h("dt", {}, title), h("dd", {}, value)))),
     h("h2", { class: "pad-title" }, "Diagnostics"), one.diagnostics ? h("pre", { class: "said" }, one.diagnostics) : h("p", { class: "pad-title faint" }, past ? "Not kept of past moments." : "Nothing was said."),
     !past && one.groups.length > 0 && [h("h2", { class: "pad-title" }, "Groups of tasks"), h("div", { class: "scroll-x" }, h("table", {}, h("thead", {}, h("tr", {},
-      ["Group", "Tasks", "Succeeded", "Running", "Waiting", "Failed"].map((word, n) => h("th", { scope: "col", class: n ? "num" : null }, word)))),
+      ["Group", "Tasks", "Succeeded", "Running", "Waiting", "Failed", "Time limit"].map((word, n) => h("th", { scope: "col", class: n ? "num" : null }, word)))),
     h("tbody", {}, one.groups.map((group) => h("tr", { key: group.name }, h("th", { scope: "row" }, group.name),
-      ["count", "succeeded", "running", "waiting", "failed"].map((field) => h("td", { class: "num" }, count(group[field]))))))))]];
+      ["count", "succeeded", "running", "waiting", "failed"].map((field) => h("td", { class: "num" }, count(group[field]))), h("td", { class: "num" }, group.time_limit_ms === null ? "none" : duration(group.time_limit_ms)))))))]];
 }
 
