@@ -1,4 +1,5 @@
-"""The notes for an application that did not get the requested queue or priority.
+"""The notes for an application that did not get the requested queue or priority, or whose
+containers are larger than every node.
 
 The server decides both; a difference is not an error, and without one nothing is printed.
 """
@@ -7,21 +8,30 @@ from collections.abc import Iterator
 
 import click
 
+from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.verbs import nearest
 from fairshare.client import Application, Client, Submission
 from fairshare.errors import FairshareError
 from fairshare.wording import plain_lines
 
 _ROOT = "root."
+_TOO_LARGE = "larger-than-every-node"
 
 
 def print_differences(client: Client, submission: Submission, application: str) -> None:
-    """Print on stderr if an application's queue or priority differs from the requested one."""
-    if submission.queue is None and submission.priority is None:
+    """Print on stderr if an application's queue or priority differs from the requested one, or if
+    no node is large enough for a container with further resources, such as GPUs."""
+    further = any(group.resources.keys() - DEFAULT_RESOURCES for group in submission.tasks)
+    if submission.queue is None and submission.priority is None and not further:
         return
+    lines: list[str] = []
     try:
-        found = client.application(application)
-        lines = [*_queue(client, submission, found), *_priority(client, submission, found)]
+        if submission.queue is not None or submission.priority is not None:
+            found = client.application(application)
+            lines = [*_queue(client, submission, found), *_priority(client, submission, found)]
+        if further:
+            reasons = client.reasons(application)
+            lines += [f"it waits: {one.sentence}" for one in reasons if one.cause == _TOO_LARGE]
     except FairshareError:
         return  # it was accepted; the notes are optional
     for line in lines:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import click
+import msgspec
 
 from fairshare.api import routes
 from fairshare.api.applications import Notice
@@ -34,6 +35,7 @@ from fairshare.cli.tables import (
     print_all,
     state_text,
 )
+from fairshare.cli.verbs import Failure
 from fairshare.client import (
     Application,
     Client,
@@ -59,17 +61,21 @@ MOST_REASONS = 3
 
 
 @click.command()
-@click.argument("application", metavar="[APP]", required=False)
+@click.argument("application", metavar="[APP[/TASK]]", required=False)
 @with_client
 @json_option
 def command(client: Client, application: str | None, as_json: bool) -> None:
     """Show the cluster, or one application: its command, groups, containers and diagnostics.
+    APP/TASK, such as 7/3 or 7/map/3, is one task.
 
     For a running application it shows the live containers, for an ended one those that ended last,
     with exit code, node, peak memory and CPU time.
 
     APP is an id such as application_1700000000000_0007, or its number alone: 7.
     """
+    if application is not None and "/" in application:
+        _show_task(client, application, as_json=as_json)
+        return
     if as_json:
         path = routes.SHOW_CLUSTER.path
         if application is not None:
@@ -103,6 +109,38 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
             f"Of {counted(len(ended), 'container')} these failed or ended last; all of them:"
             f" fairshare history {details.id} --containers"
         )
+
+
+def _show_task(client: Client, name: str, *, as_json: bool) -> None:
+    """Print the task that `APP/INDEX` or `APP/GROUP/INDEX` names; several where groups have the
+    same index. Raises Failure if there is none."""
+    application, _, task = name.partition("/")
+    tasks = [
+        one
+        for one in client.tasks(application)
+        if task in (str(one.index), f"{one.group}/{one.index}")
+    ]
+    if not tasks:
+        raise Failure(
+            f"application {application} has no task {task}: fairshare status {application}"
+        )
+    if as_json:
+        print_json({"tasks": msgspec.to_builtins(tasks)})
+        return
+    facts = []
+    for one in tasks:
+        pairs: list[tuple[str, Cell]] = [
+            ("Task", f"{application}/{one.group}/{one.index}"),
+            ("State", one.state),
+            ("Attempts", str(one.attempts)),
+            ("Container", one.container or NOTHING),
+        ]
+        if one.exit_code is not None:
+            pairs.append(("Exit", f"{one.exit_code} {one.outcome}".rstrip()))
+        if one.diagnostics:
+            pairs.append(("Diagnostics", plain(one.diagnostics)))
+        facts.append(Facts(pairs))
+    print_all(open_output(), *facts)
 
 
 def configuration_of(client: Client) -> Configuration:

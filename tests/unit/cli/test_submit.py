@@ -358,6 +358,15 @@ def test_submit_reports_a_placement_in_another_queue_and_a_similar_name(
     )
 
 
+def test_submit_says_at_once_that_no_node_has_so_many_gpus(run, cluster):
+    became(cluster, "root.students")
+    causes = [("larger-than-every-node", "It is larger."), ("no-room", "No node has room.")]
+    reasons = [{"cause": cause, "sentence": said, "remedy": ""} for cause, said in causes]
+    cluster.answers[f"/applications/{APPLICATION}/reasons"] = {"reasons": reasons}
+    assert run("submit", "--gpus", "5", "true").stderr == "it waits: It is larger.\n"
+    assert run("submit", "true").stderr == ""
+
+
 @pytest.mark.parametrize("wanted", ["students", "root.students"])
 def test_submit_prints_nothing_when_the_queue_is_the_requested_one(run, cluster, wanted):
     became(cluster, "root.students")

@@ -150,6 +150,19 @@ def test_status_says_what_an_application_waits_for(run, cluster):
     assert output.index(sentences[0]) < output.index(sentences[1])
 
 
+def test_status_of_one_task_has_its_state_and_its_end(run, cluster):
+    rows = [{"group": "map", "index": number, "state": "WAITING"} for number in range(2)]
+    rows[1] |= {"state": "FAILED", "attempts": 4, "exit_code": 137, "outcome": "out of memory"}
+    cluster.answers[f"/applications/{APPLICATION}/tasks"] = {"tasks": rows}
+    for name in ("1", "map/1"):
+        output = run("status", f"{APPLICATION}/{name}").stdout
+        assert "137 out of memory" in output
+        assert "WAITING" not in output
+    assert json.loads(run("status", f"{APPLICATION}/0", "--json").stdout)["tasks"][0]["index"] == 0
+    unknown = run("status", f"{APPLICATION}/7")
+    assert (unknown.exit_code, "has no task 7" in unknown.stderr) == (1, True)
+
+
 def test_status_of_what_is_not_there_is_exit_code_1(run):
     result = run("status", "99")
     assert (result.exit_code, result.stdout) == (1, "")

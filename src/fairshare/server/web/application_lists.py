@@ -50,7 +50,10 @@ SORTS: Final[dict[str, Callable[[ApplicationRow, int], Any]]] = {
     "pending": lambda one, _: tuple(one.pending.values()),
     "priority": lambda one, _: one.priority,
     "submitted": lambda one, _: one.submitted_ms,
-    "elapsed": lambda one, now_ms: (one.finished_ms or now_ms) - (one.began_ms or one.submitted_ms),
+    "waited": lambda one, now_ms: (one.began_ms or one.finished_ms or now_ms) - one.submitted_ms,
+    "elapsed": lambda one, now_ms: (
+        (one.finished_ms or now_ms) - one.began_ms if one.began_ms else -1
+    ),
 }
 """The columns by which a list may be sorted, and the value of each at an instant."""
 

@@ -139,8 +139,8 @@ class AuthenticationMiddleware:
                 " needs one there, or a token"
             )
         proof = (
-            "send 'Authorization: Bearer TOKEN' with a token that an administrator has made for you"
-            " (FAIRSHARE_TOKEN for the command line)"
+            "send 'Authorization: Bearer TOKEN' with a token of `fairshare login`, or one that an"
+            " administrator has made for you (FAIRSHARE_TOKEN for the command line)"
         )
         path = self.server.settings.socket
         local = f"on the server's machine call unix:{path}, elsewhere " if path else ""

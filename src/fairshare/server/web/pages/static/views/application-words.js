@@ -32,6 +32,9 @@ export function progressOf(one) {
 // Since its first container was launched; before, how long it has waited.
 export function elapsedOf(one, now_ms) { return (one.finished_ms ?? now_ms) - (one.began_ms || one.submitted_ms); }
 
+// How long it went on: since its first container, or, of one that never had any, its wait.
+const afterOf = (one, took) => (one.began_ms ? ` after ${took}` : ` after waiting ${took}`);
+
 export function waitedOf(one) { return one.began_ms ? `waited ${duration(one.began_ms - one.submitted_ms)}` : null; }
 
 // What the page of one application says first: nodes and texts.
@@ -41,7 +44,7 @@ export function sentenceOf(one, reasons, now_ms) {
   const tasks = total ? ` ${count(succeeded)} of ${count(total)} tasks succeeded${failed ? `, ${count(failed)} failed` : ""}.` : "";
   if (one.state === "FINISHED") return [h("b", {}, "Finished"), ` after ${took}.${tasks}`];
   if (one.state === "REJECTED") return [h("b", {}, "Refused"), `: ${one.diagnostics || "the scheduler gave no reason."}`];
-  if (OVER.has(one.state)) return [h("b", {}, one.state === "KILLED" ? "Killed" : ENDS[one.cause] ?? "Failed"), ` after ${took}.${tasks} `, firstLine(one.diagnostics)];
+  if (OVER.has(one.state)) return [h("b", {}, one.state === "KILLED" ? "Killed" : ENDS[one.cause] ?? "Failed"), `${afterOf(one, took)}.${tasks} `, firstLine(one.diagnostics)];
   const first = reasons?.[0];
   const because = first ? [" ", first.sentence] : null;
   if (one.containers) {
@@ -56,7 +59,7 @@ export function sentenceThen(one, at_ms) {
   const took = duration(elapsedOf(one, at_ms));
   const { total, succeeded, failed } = one.progress;
   const tasks = total ? ` ${count(succeeded)} of ${count(total)} tasks had succeeded${failed ? `, ${count(failed)} had failed` : ""}.` : "";
-  if (OVER.has(one.state)) return [h("b", {}, `Was ${one.state.toLowerCase()}`), ` by then, after ${took}.${tasks}`];
+  if (OVER.has(one.state)) return [h("b", {}, `Was ${one.state.toLowerCase()}`), ` by then,${afterOf(one, took)}.${tasks}`];
   if (one.containers) return [h("b", {}, "Ran"), ` in ${count(one.containers)} ${one.containers === 1 ? "container" : "containers"} (${amounts(one.used)}), for ${took}.${tasks}`];
   return [h("b", {}, one.runnable ? `Had waited ${took}.` : `Had been held back for ${took}.`), tasks];
 }

@@ -73,7 +73,8 @@ class ApplicationsPage {
       { key: "pending", title: "Waits for", width: "minmax(112px, .7fr)", align: "right", narrow: false, hint: "What it has asked for and does not have", draw: (one) => (one.pending["memory-mb"] ? amounts(one.pending) : "–"), sort: true },
       { key: "priority", title: "Priority", width: "56px", align: "right", narrow: false, draw: (one) => String(one.priority), sort: true },
       { key: "submitted", title: "Submitted", width: "116px", align: "right", narrow: false, draw: (one) => instant(one.submitted_ms), sort: true },
-      { key: "elapsed", title: "Elapsed", width: "84px", hint: "Since its first container was launched; before, since its submission", phone: false, align: "right", draw: (one) => duration(elapsedOf(one, store.moment ?? Date.now())), sort: true },
+      { key: "waited", title: "Waited", width: "76px", hint: "From its submission to its first container, or so far", narrow: false, align: "right", draw: (one) => duration((one.began_ms || one.finished_ms || (store.moment ?? Date.now())) - one.submitted_ms), sort: true },
+      { key: "elapsed", title: "Elapsed", width: "84px", hint: "Since its first container was launched", phone: false, align: "right", draw: (one) => (one.began_ms ? duration(elapsedOf(one, store.moment ?? Date.now())) : "–"), sort: true },
     ];
   }
 
