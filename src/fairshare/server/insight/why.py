@@ -15,13 +15,14 @@ from typing import Final, NamedTuple
 import msgspec
 
 from fairshare.api.fairness import Budget
+from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.core.schedulers.entitlement import Entitlement, Obstacle, Preemption
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.documents.gpus import GPU
-from fairshare.wording import counted
+from fairshare.wording import counted, span
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -216,8 +217,8 @@ CAUSES: Final[Mapping[Cause, Said]] = {
     ),
     Cause.NO_ROOM: Said(
         "held",
-        "No node{accepted} has {wanted} free: {node} comes nearest with {available}.{behind}"
-        "{preempting}",
+        "No node{accepted} has {wanted} free: {node} comes nearest with {available}.{holders}"
+        "{behind}{preempting}",
         "enough containers on one node have ended and its turn comes",
     ),
     Cause.NEARER_NODE: Said(
@@ -309,7 +310,7 @@ _LIMITS: Final = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
 def words_of(state: State, now_ms: int | None = None) -> "Words":
     """The wording for a cluster at an instant."""
     alone = state.counts_memory_alone
-    return Words(state.types, state.epoch_ms, now_ms, memory_alone=alone)
+    return Words(state.types, state.epoch_ms, now_ms, memory_alone=alone, state=state)
 
 
 _GANG_ABOVE_LIMITS: Final = CAUSES[Cause.GANG_TOO_LARGE]._replace(
@@ -334,6 +335,10 @@ class _Number(int):
         return counted(int(self), form) if form else f"{int(self):,}"
 
 
+MOST_HOLDERS: Final = 3
+"""The most users, and applications of each, that are named as those that have what is lacking."""
+
+
 class _Span(str):
     """`{until:, *}` is ", in 5 s", or empty if the present instant is not known."""
 
@@ -354,11 +359,13 @@ class Words:
         now_ms: int | None = None,
         *,
         memory_alone: bool = False,
+        state: State | None = None,
     ) -> None:
         self._types = types
         self._epoch_ms = epoch_ms
         self._memory_alone = memory_alone
         self._now_ms = now_ms  # for remaining times; None: they are left out
+        self._state = state  # for what holds GPUs; None: it is left out
 
     def explain(self, reason: Reason) -> Explanation:
         """One reason in words.
@@ -458,6 +465,7 @@ class Words:
             "first": first,
             "whom": f"{first}{f' and {more:,} more' if more > 0 else ''}" if first else "others",
             "more": f" and {more:,} more" if more else "",
+            "holders": self._holders(reason) if reason.cause is Cause.NO_ROOM else "",
             "behind": _behind(count, first) + self._past(reason),
             "budget": "Its budget is used up" if reason.budget is None else _budget(reason.budget),
             "preempting": self._preempting(reason),
@@ -484,6 +492,51 @@ class Words:
                 else f"in {max(reason.due_ms - self._now_ms, 0) / 1_000:,.0f} s"
             ),
         }
+
+    def _holders(self, reason: Reason) -> str:
+        """Which users have what is lacking on the nearest node, where that is a type of which few
+        containers have any, such as GPUs."""
+        node = None if self._state is None else self._state.nodes.get(reason.node)
+        if self._state is None or node is None or not reason.wanted or reason.available is None:
+            return ""
+        free = dict(zip(self._types.names, reason.available, strict=False))
+        lacking = [
+            (place, name)
+            for place, (name, wanted) in enumerate(
+                zip(self._types.names, reason.wanted, strict=False)
+            )
+            if name not in (MEMORY, VCORES) and wanted > free.get(name, 0)
+        ]
+        if not lacking:
+            return ""
+        place, name = lacking[0]
+        users: dict[str, list[ContainerAllocated]] = {}
+        for one in node.containers.values():  # a vector may end before the type
+            if any(one.resource[place : place + 1]):
+                user = self._state.applications[one.application].user
+                users.setdefault(user, []).append(one)
+        parts = [
+            f"{user} has {sum(sum(one.resource[place : place + 1]) for one in held):,}"
+            f" ({self._held_by(held, self._state)})"
+            for user, held in sorted(users.items(), key=lambda item: -len(item[1]))[:MOST_HOLDERS]
+        ]
+        more = len(users) - len(parts)
+        if more > 0:
+            parts.append(f"{counted(more, 'other user')} the rest")
+        there = f"{sum(node.total[place : place + 1]):,} {name} there"
+        return f" Of the {there} {', '.join(parts)}." if parts else ""
+
+    def _held_by(self, containers: list[ContainerAllocated], state: State) -> str:
+        """The applications of some containers, the one that has held its for longest first."""
+        containers.sort(key=lambda one: one.allocated_ms)
+        names = []
+        for one in containers[:MOST_HOLDERS]:
+            since_s = 0 if self._now_ms is None else (self._now_ms - one.allocated_ms) // 1_000
+            since = f" for {span(1_000 * since_s)}" if since_s > 0 else ""
+            name = state.applications[one.application].submission.name
+            names.append(f"{name or one.application}{since}")
+        more = len(containers) - len(names)
+        return ", ".join([*names, f"{more:,} more"] if more > 0 else names)
 
     def _past(self, reason: Reason) -> str:
         """What of the past puts it behind others."""

@@ -155,3 +155,15 @@ async def test_the_short_name_of_a_resource_type_is_refused_with_the_whole_one(g
     answer = await gpu_page.post("/applications", json=body)
     assert answer.status_code == 400
     assert answer.json()["message"].endswith(f": did you mean {GPU}?")
+
+
+async def test_why_names_the_users_that_have_the_gpus(gpu_page):
+    size = {"resources": {"memory-mb": 128, GPU: 1}}
+    await gpu_page.submit(queue="a", user="ann", name="train", tasks=[{"command": "x", **size}])
+    await gpu_page.submit(queue="a", user="bob", name="tune", tasks=[{"command": "x", **size}])
+    await gpu_page.launched(2)
+    await gpu_page.submit(queue="b", user="cho", tasks=[{"command": "x", **size}])
+    (reason,) = (await gpu_page.get("/applications/3/reasons")).json()["reasons"]
+    assert "n1 comes nearest with" in reason["sentence"]
+    assert "Of the 2 yarn.io/gpu there ann has 1 (train" in reason["sentence"]
+    assert "bob has 1 (tune" in reason["sentence"]
