@@ -32,6 +32,7 @@ from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.server.disk import MB, inodes_of, room_of
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
 from fairshare.server.web.listener import PortInUse, bind, check_exposure, open_root
+from fairshare.settings.engines import runs_here
 from fairshare.settings.linting import lint
 from fairshare.wording import cause, counted, plain
 
@@ -63,10 +64,10 @@ class Finding(msgspec.Struct, frozen=True):
 def command(context: click.Context, conf: Path | None, url: str | None, as_json: bool) -> None:
     """Examine this machine, its configuration and its server, and say what to do.
 
-    It looks at the interpreter, control groups, accounts, GPUs, the disk, the socket, the port,
-    access lists, the time, further packages and the pages in a browser. It changes nothing, and
-    works without a server. Run it under the account of the server: root's sees more. Exits with 1
-    if there is an error.
+    It looks at the interpreter, control groups, accounts, processors, GPUs, private places, the
+    disk, the socket, the port, access lists, the time, further packages and the pages in a browser.
+    It changes nothing, and works without a server. Run it under the account of the server: root's
+    sees more. Exits with 1 if there is an error.
     """
     open_client = context.find_root().obj or Client
     findings = list(examine(conf or default_directory(), open_client, url))
@@ -215,6 +216,8 @@ def _interpreter(settings: LiveSettings | None) -> Finding:
 def _of_settings(settings: LiveSettings, *, running: bool) -> Iterator[Finding]:
     """What a server with these settings needs of this machine."""
     yield from _accounts(settings)
+    if runs_here(settings.engine):
+        yield _processors(settings)
     yield _gpus(settings)
     if settings.private_tmp and (problem := private_mounts.problem(settings.state_directory)):
         remedy = "private_tmp = false in [engine], or what is missing"
@@ -259,6 +262,16 @@ def _accounts(settings: LiveSettings) -> Iterator[Finding]:
     else:
         yield Finding("access lists", "ok", "in force")
     yield Finding("accounts", "ok", "containers run under the accounts of their users")
+
+
+def _processors(settings: LiveSettings) -> Finding:
+    count = len(os.sched_getaffinity(0))
+    vcores = (settings.vcores or count) * (settings.nodes if settings.vcores else 1)
+    if settings.own_processors and vcores <= count:
+        words = f"each container has as many of the {count} as it has vcores"
+    else:
+        words = f"containers share the {count}, which are {counted(vcores, 'vcore')}"
+    return Finding("processors", "ok", words)
 
 
 def _gpus(settings: LiveSettings) -> Finding:

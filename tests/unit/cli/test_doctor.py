@@ -152,3 +152,23 @@ def test_init_prints_a_unit_and_writes_nothing(run, tmp_path):
     result = run("init", "--systemd", str(tmp_path / "conf"))
     assert f"serve --conf {tmp_path}/conf\n" in result.stdout
     assert not (tmp_path / "conf").exists()
+
+
+def test_a_server_that_would_give_root_to_every_account_is_an_error(examined, conf, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    found = examined(conf())["accounts"]
+    assert found["state"] == "error"
+    assert "every account of this machine could run commands as root" in found["message"]
+    assert "--trust-local-users" in found["remedy"]
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    assert examined(conf())["accounts"]["state"] == "ok"
+
+
+def test_whether_containers_have_processors_and_places_of_their_own_is_said(examined, conf):
+    count = len(os.sched_getaffinity(0))
+    assert "each container has as many of the" in examined(conf())["processors"]["message"]
+    shared = f"[engine]\nvcores = {count + 1}\nprivate_tmp = true\n"
+    server = '[server]\nstate_directory = "/tmp/fairshare-doctor"\nport = 0\n'
+    found = examined(conf(server + shared))
+    assert f"containers share the {count}" in found["processors"]["message"]
+    assert "is in /tmp, which it would hide" in found["private /tmp"]["message"]

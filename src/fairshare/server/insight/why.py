@@ -295,8 +295,9 @@ _RESERVED_FOR_NOTHING: Final = CAUSES[Cause.RESERVED_FOR_OTHERS]._replace(
 _WITHOUT_GPUS: Final = CAUSES[Cause.TOO_LARGE]._replace(
     sentence="It asks for {wanted}, and {node}, which comes nearest of all nodes{accepted}, has no"
     " GPUs.",
-    remedy="It never starts as it is: ask for none, or let the server assign those of its machine"
-    " (gpus in [engine] of fairshare.toml; `fairshare doctor` says which it finds).",
+    remedy="It does not start as it is: ask for none, let the server assign those of its machine"
+    " (gpus in [engine] of fairshare.toml; `fairshare doctor` says which it finds), or end the"
+    " programs outside of fairshare that use them (`fairshare nodes` marks such GPUs).",
 )
 """For `TOO_LARGE` where the node lacks GPUs altogether."""
 
