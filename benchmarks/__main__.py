@@ -2,7 +2,8 @@
 
 The points, phases and figures are those that the rivals were measured with, so that lines of
 `--json` can be laid beside theirs. `--general-walk` leaves out the Capacity Scheduler's fast path,
-and shows what it gives.
+and shows what it gives. `--half-life 86400` adds to each point what a container costs while past
+usage counts, in samples that take turns with those without.
 """
 
 import argparse
@@ -30,6 +31,23 @@ def measure(point: Point, policy: str, samples: int, seconds: float) -> Sample:
     return middle
 
 
+def cost_of_memory(
+    point: Point, policy: str, samples: int, seconds: float, half_life_s: int
+) -> str:
+    """What a container costs while the past counts, relative to one without."""
+    ratios: dict[str, list[float]] = {"fill": [], "churn": []}
+    for number in range(samples):
+        pair: dict[int, Sample] = {}
+        for each_s in (0, half_life_s) if number % 2 else (half_life_s, 0):
+            gc.collect()
+            pair[each_s] = run_sample(point, policy, seconds, seconds, each_s)
+        without, remembering = pair[0], pair[half_life_s]
+        ratios["fill"].append(without.containers_per_s_fill / remembering.containers_per_s_fill)
+        ratios["churn"].append(without.containers_per_s_churn / remembering.containers_per_s_churn)
+    words = ", ".join(f"{statistics.median(found):.3f} in {name}" for name, found in ratios.items())
+    return f"{point.id:28} a container with a memory costs {words} of one without"
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -40,6 +58,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="most of a phase")
     parser.add_argument("--json", action="store_true", help="one JSON object for each point")
     parser.add_argument("--general-walk", action="store_true", help="capacity: without a fast path")
+    parser.add_argument("--half-life", type=int, default=0, metavar="S", help="beside a memory")
     options = parser.parse_args()
     if options.general_walk:
         fast_path.is_plain = lambda _state: False
@@ -61,6 +80,10 @@ def main() -> int:
               f"{'idle us':>8} {'update ms':>9}")  # fmt: skip
     rates: dict[str, Sample] = {}
     for point in chosen:
+        if options.half_life:
+            each = (options.samples, options.seconds, options.half_life)
+            print(cost_of_memory(point, options.policy, *each), flush=True)
+            continue
         sample = measure(point, options.policy, options.samples, options.seconds)
         rates[point.id] = sample
         if options.json:

@@ -178,7 +178,7 @@ KINDS = {
 class Driver:
     """Drives one sample through its phases."""
 
-    def __init__(self, point: Point, policy: str) -> None:
+    def __init__(self, point: Point, policy: str, half_life_s: int = 0) -> None:
         self.point = point
         kind = KINDS[policy]
         self.ask = kind.ask
@@ -192,7 +192,11 @@ class Driver:
         self.beats = [NodeBeat(f"n{number}") for number in range(point.nodes)]
         self.place = {beat.node: number for number, beat in enumerate(self.beats)}
         self.updates_ns: list[int] = []
-        configuration = msgspec.json.encode(kind.settings(point, policy))
+        self.half_life_s = half_life_s
+        chosen = msgspec.to_builtins(kind.settings(point, policy))
+        if half_life_s:
+            chosen["fairness"] = {"half_life_ms": half_life_s * 1_000}
+        configuration = msgspec.json.encode(chosen)
         self.handle(0, LoadConfiguration(configuration, 1))
         for beat in self.beats:
             self.handle(0, NodeJoined(beat.node, kind.node))
@@ -208,7 +212,16 @@ class Driver:
         """One pass of the scheduler's update, timed on its own."""
         begin = thread_time_ns()
         self.handle(self.now_ms, UpdateShares())
+        if self.half_life_s:
+            self.update_usage()
         self.updates_ns.append(thread_time_ns() - begin)
+
+    def update_usage(self) -> None:
+        """Let the past enter the orders, if that is due."""
+        # Here, as an earlier commit to compare with may not have it.
+        from fairshare.core.model.inputs import UpdateUsage
+
+        self.handle(self.now_ms, UpdateUsage())
 
     def heartbeat(self, number: int, ended: list[int]) -> tuple[int, int]:
         """One node reports; (grants, nanoseconds)."""
@@ -263,9 +276,11 @@ class Driver:
         return beats
 
 
-def run_sample(point: Point, policy: str, fill_s: float, churn_s: float) -> Sample:
+def run_sample(
+    point: Point, policy: str, fill_s: float, churn_s: float, half_life_s: int = 0
+) -> Sample:
     """One sample from an empty cluster."""
-    driver = Driver(point, policy)
+    driver = Driver(point, policy, half_life_s)
     sample = driver.sample
     fill = _phase(driver, None, point.nodes, fill_s, 1000)
     sample.fill_containers = sum(count for count, _ in fill)

@@ -105,7 +105,7 @@ def _check_usage(state: ClusterState[Any, Any]) -> None:
     for attempt in state.attempts.values():
         key = (attempt.application.queue, attempt.user)
         used[key] = add(used.get(key, state.none), attempt.used)
-    for key, cell in state.ledger.cells.items():
+    for key, cell in state.ledger.at(state.ledger.now_ms).cells.items():
         present = used.pop(key, state.none)
         _claim(cell.used == present, key, "use", present, "and the ledger says", cell.used)
         _claim(min(cell.past) >= 0 and len(cell.past) == size, key, "used", cell.past, "before")

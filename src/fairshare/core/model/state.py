@@ -258,10 +258,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if event.master:
             attempt.master = None if attempt.comes_back else container
             self._master_allocated(attempt, event.resource)
-        self._use(attempt, node, event.resource)
         if self.ledger is not None:
-            application = attempt.application
-            self.ledger.use(now_ms, application.queue, application.user, event.resource)
+            self.ledger.changes(now_ms, attempt)
+        self._use(attempt, node, event.resource)
 
     def _unlike_next(self, attempt: AttemptType, event: ContainerAllocated) -> None:  # type: ignore[misc]
         """Called for a container that a reservation or an ask with places was for: its size may
@@ -314,13 +313,12 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if self.gangs:
             self._held_ended(container, record.request - GROUP_REQUESTS)
         resource = record.resource
+        if self.ledger is not None:
+            self.ledger.changes(now_ms, attempt)
         if len(resource) == 2:
             self._use(attempt, node, (-resource[0], -resource[1]))
         else:
             self._use(attempt, node, tuple([-amount for amount in resource]))
-        if self.ledger is not None:
-            given_back = tuple([-amount for amount in resource])
-            self.ledger.use(now_ms, application.queue, application.user, given_back)
         if holds_room and not event.reported:
             self._hold_room(node, record)
 
@@ -490,6 +488,8 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             application.state = ApplicationState.PENDING
             application.tasks = TaskBoard()
             application.tasks.add(application.submission.tasks)
+        if self.ledger is not None:
+            self.ledger.count_changes()
         attempt = self.new_attempt(application, event.attempt)
         if application.id <= self.set_back_application:
             attempt.continue_numbers(self.first_container)
@@ -526,6 +526,8 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     def _attempt_ended(self, now_ms: int, event: AttemptEnded) -> None:
         attempt = self.attempts[event.application]
         application = attempt.application
+        if self.ledger is not None:
+            self.ledger.count_changes()
         attempt.asks.clear()
         for reservation in tuple(attempt.reservations.values()):
             self._drop_reservation(self.nodes[reservation.node])
@@ -561,6 +563,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         for queue in self.ancestry(application.queue):
             queue.used = subtract(queue.used, attempt.used)
         if self.ledger is not None:
+            self.ledger.count_changes()
             left = subtract(self.none, attempt.used)
             self.ledger.use(now_ms, application.queue, application.user, left)
             self.ledger.use(now_ms, event.queue, application.user, attempt.used)

@@ -27,8 +27,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from fairshare.core.model.applications import Attempt
 from fairshare.core.model.queues import parents_of
-from fairshare.core.model.resources import Resource, add
+from fairshare.core.model.resources import Resource, add, subtract
 
 _BITS: Final = 64
 _ONE: Final = 1 << _BITS
@@ -180,6 +181,8 @@ class Cell:
 class Ledger:
     """The usage of all queues and users, while something has to be counted.
 
+    A container changes the use of an attempt; of an instant only what each attempt used before
+    its first change is noted (`changed`), and all are counted together once it is over.
     `spent` is what was used of each budget this month. `over` are those that were used up at the
     last update, and `charges` what entered the orders then: by queue with an empty user, and by
     leaf queue and user.
@@ -187,9 +190,11 @@ class Ledger:
 
     __slots__ = (
         "cells",
+        "changed",
         "charges",
         "fairness",
         "month_end_ms",
+        "now_ms",
         "over",
         "settled_ms",
         "spent",
@@ -201,6 +206,8 @@ class Ledger:
         self.fairness = fairness
         self.types = types
         self.cells: dict[tuple[str, str], Cell] = {}
+        self.now_ms = now_ms
+        self.changed: dict[int, tuple[Attempt, Resource]] = {}
         self.spent: dict[tuple[str, str, int], int] = {one.key: 0 for one in fairness.budgets}
         self.over: tuple[Budget, ...] = ()
         self.charges: dict[tuple[str, str], Resource] = {}
@@ -219,10 +226,26 @@ class Ledger:
         self.over = self._used_up()
         self.update_ms = now_ms
 
+    def changes(self, now_ms: int, attempt: Attempt) -> None:
+        """Called before the use of an attempt changes."""
+        if now_ms != self.now_ms:
+            self.count_changes()
+            self.now_ms = now_ms
+        if attempt.id not in self.changed:
+            self.changed[attempt.id] = attempt, attempt.used
+
+    def count_changes(self) -> None:
+        """Count what has changed at the last instant; before an attempt changes its queue, starts
+        or ends, too."""
+        for attempt, before in self.changed.values():
+            change = subtract(attempt.used, before)
+            self.use(self.now_ms, attempt.application.queue, attempt.user, change)
+        self.changed.clear()
+
     def use(self, now_ms: int, queue: str, user: str, resource: Resource) -> None:
         """A user in a leaf queue has got these resources; negative ones: has given them back."""
         if now_ms - self.settled_ms >= self.fairness.interval_ms or now_ms >= self.month_end_ms:
-            self.settle(now_ms)
+            self._settle_all(now_ms)
         cell = self.cells.get((queue, user))
         if cell is None:
             cell = self.cells[queue, user] = Cell(self.types, now_ms)
@@ -247,6 +270,11 @@ class Ledger:
         Changes of use settle first once an interval is over. So what is beyond the interval has had
         no change, and its constant use is integrated in closed form, however long that was.
         """
+        if self.changed:
+            self.count_changes()
+        self._settle_all(now_ms)
+
+    def _settle_all(self, now_ms: int) -> None:
         while self.month_end_ms <= now_ms:
             self._settle_until(self.month_end_ms)
             self.spent = dict.fromkeys(self.spent, 0)
@@ -332,6 +360,7 @@ class Ledger:
         for key, cell in self.cells.items():
             other = copied.cells[key] = Cell(self.types, cell.since_ms)
             other.used, other.area, other.past = cell.used, cell.area, cell.past
+        copied.now_ms, copied.changed = self.now_ms, dict(self.changed)
         copied.settle(now_ms)
         return copied
 

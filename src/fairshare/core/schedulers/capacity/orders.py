@@ -132,10 +132,12 @@ def move_stale(share: Share, label: str) -> None:
         part = child.shares[label]
         old, fixed, c = part.entry, part.fixed_key, part.calculator
         assert old is not None  # those that leave are stale no longer
-        if fixed is None or c is None or fixed[1] or fixed[2] is not None or child.charge:
+        if fixed is None or c is None or fixed[1] or fixed[2] is not None:
             entry = _present_key(child, part, label)
         else:  # the same, written out for the usual policy and a queue with a guarantee
             use = c.use(part.whole, part.used, part.divisor)
+            if use >= 1.0 and child.charge is not None:
+                use = c.use(part.whole, add(part.used, child.charge), part.divisor)
             entry = (fixed[0], False, 0, 0, use, fixed[3], child.rank)
         if entry != old:
             del order[0 if order[0] is old else bisect_left(order, old)]

@@ -1,7 +1,7 @@
 """The Fair Scheduler's data of an attempt: the values it competes with (Hadoop: FSAppAttempt)."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.nodes import Node
@@ -22,11 +22,14 @@ class FairAttempt(Attempt):
     since it is runnable, has pending asks, and its demand at the last update differs from its use.
     `most_containers` is the largest number of containers it had when one ended. `refused_nodes` are
     the nodes on its blacklist when that last changed; as in Hadoop they do not change when nodes
-    are added or removed.
+    are added or removed. `charge` is what its user is charged in its leaf for the past.
     """
+
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"charge": None}
 
     __slots__ = (
         "asking",
+        "charge",
         "counted_sizes",
         "demand",
         "divided",
@@ -52,6 +55,7 @@ class FairAttempt(Attempt):
         super().__init__(application, number, len(leaf.used))
         nothing = self.used
         self.leaf = leaf
+        self.charge = leaf.charges.get(application.user)
         self.rank = 0
         self.start_order = 0  # increases over all attempts of all applications
         self.min_share = nothing  # applications have no minimum
@@ -87,11 +91,6 @@ class FairAttempt(Attempt):
             return share_of_all
         share = self.leaf.division.shares[self.weight]
         return share if len(share) == len(share_of_all) else share + share_of_all[len(share) :]
-
-    @property
-    def charge(self) -> Resource | None:
-        """What its user is charged in its leaf for the past."""
-        return self.leaf.charges.get(self.user)
 
     @property
     def starvation(self) -> Resource:

@@ -267,13 +267,6 @@ class Charged:
         self.min_share = nothing
 
 
-def _fifo_key_with_budgets(attempt: Any) -> int:
-    """The order of arrival; behind all others, those whose budget is used up."""
-    charge: Resource | None = attempt.charge
-    rank: int = attempt.rank
-    return rank | 1 << RANK_BITS if charge is not None and charge[0] >= MOST_CHARGE else rank
-
-
 class Remembering:
     """A policy whose siblings are compared by what they use and what they used in the past
     (`usage.Ledger`). Minimum shares keep their place before all others."""
@@ -288,16 +281,68 @@ class Remembering:
         key, whole_numbers = self.policy.key(cluster)
         if isinstance(self.policy, FifoPolicy):
             return _fifo_key_with_budgets, whole_numbers
+        if key is fair_key:
+            return _charged_fair_key, whole_numbers
+        if isinstance(self.policy, DominantPolicy) and len(cluster) == 2 and all(cluster):
+            return _charged_drf_key_of_two(key, *cluster), whole_numbers
         is_needy, nothing = self.policy.is_needy, (0,) * len(cluster)
 
         def charged_key(sibling: Any) -> Entry:
-            entry = key(sibling)
             charge: Resource | None = sibling.charge
+            entry = key(sibling)
             if charge is None or is_needy(sibling, entry):
                 return entry
             return key(Charged(sibling, charge, nothing))
 
         return charged_key, whole_numbers
+
+
+def _fifo_key_with_budgets(attempt: Any) -> int:
+    """The order of arrival; behind all others, those whose budget is used up."""
+    charge: Resource | None = attempt.charge
+    rank: int = attempt.rank
+    return rank | 1 << RANK_BITS if charge is not None and charge[0] >= MOST_CHARGE else rank
+
+
+def _charged_fair_key(sibling: Any) -> int:
+    """`fair_key` of `Charged`, written out for the common case, as each container comes here."""
+    charge: Resource | None = sibling.charge
+    if charge is None:
+        return fair_key(sibling)
+    used: int = sibling.used[0]
+    if used >= sibling.min_share[0]:
+        weight: float = sibling.weight
+        rank: int = sibling.rank
+        if weight == 1.0 and sibling.demand[0]:
+            return used + charge[0] << _SCALE_AND_RANK_BITS | rank
+        return fair_key(Charged(sibling, charge, (0,)))
+    entry = fair_key(sibling)
+    return entry if entry < 0 else fair_key(Charged(sibling, charge, (0,)))
+
+
+def _charged_drf_key_of_two(key: Key, memory: int, vcores: int) -> Callable[[Any], Entry]:
+    """The same for two types."""
+
+    def charged_key(sibling: Any) -> Entry:
+        charge: Resource | None = sibling.charge
+        if charge is None:
+            return key(sibling)
+        a, b = sibling.min_share
+        if a or b:
+            entry = key(sibling)
+            if isinstance(entry, tuple) and entry[0] == 0:
+                return entry
+        a, b = sibling.used
+        more = (a + charge[0]) / memory
+        less = (b + charge[1]) / vcores
+        if less > more:
+            more, less = less, more
+        weight: float = sibling.weight
+        if weight == 1.0:
+            return (1, more, less, sibling.rank)
+        return (1, _divide(more, weight), _divide(less, weight), sibling.rank)
+
+    return charged_key
 
 
 POLICIES: dict[str, Policy] = {

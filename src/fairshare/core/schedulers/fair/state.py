@@ -210,6 +210,8 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
 
     def charges_changed(self) -> None:
         """The orders follow."""
+        for attempt in self.attempts.values():
+            attempt.charge = attempt.leaf.charges.get(attempt.user)
         for queue in self.queues.values():
             orders.reorder(queue, self.total, remembers=self.ledger is not None)
 
@@ -297,6 +299,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         attempt.leaf.assigned.pop(event.application, None)
         self.starts += 1
         attempt.start_order = self.starts
+        attempt.charge = attempt.leaf.charges.get(attempt.user)
         attempt.last_at_fair_share_ms = now_ms
         orders.rank(attempt)
         self._count_running(attempt, event.runnable)
@@ -362,6 +365,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         orders.move_all(source.path)
         leaf = self.queues[event.queue]
         attempt.leaf = leaf
+        attempt.charge = leaf.charges.get(attempt.user)
         attempt.asking = False
         orders.rank(attempt)
         self._count_running(attempt, event.runnable)
