@@ -14,6 +14,10 @@ from fairshare.server.access.tokens import UserTokens
 from fairshare.settings.shell import AuthenticationSettings
 
 LIST = "/cluster/apps"
+FITTING = """[...document.querySelectorAll(".vt")]
+    .every((table) => table.scrollWidth <= table.clientWidth)"""
+"""Whether no table has to be moved sideways."""
+
 CHECKED = ((SIZES[0], "light"), (SIZES[-1], "dark"))
 """Where axe-core looks: the two that differ most."""
 HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
@@ -76,6 +80,8 @@ def check_whole(page, what: str, *, both: bool = False) -> None:
             page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
             found = page.evaluate("document.documentElement.scrollWidth")
             assert found <= width, f"{what} at {width} pixels is {found} wide"
+            if width == SIZES[0]:
+                assert page.evaluate(FITTING), f"a table of {what} is wider than {width} pixels"
             if (width, theme) in CHECKED[: 1 + both]:
                 assert serious_problems(page) == [], f"{what} at {width} pixels, {theme}"
 

@@ -28,6 +28,7 @@ class ApplicationsPage {
     this.place = place;
     place.className = "view-list";
     this.choices = { users: [], queues: [] };
+    this.hasPriorities = false; // as the scheduler has them
     this.leaf = "root.default"; // some queue that applications can be submitted to
     this.pages = new PagedRows("applications", () => this.draw(), { every_ms: PACE_MS, unnamed: ALIVE_FIRST });
     this.head = h("header");
@@ -44,6 +45,11 @@ class ApplicationsPage {
     fill(place, h("section", { class: "card list-card", "aria-label": "Applications" }, this.head, this.body));
     this.stops = [
       store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.leaf = data.queues.find((one) => one.leaf)?.name ?? this.leaf; this.table.draw(); this.draw(); } }, { every_ms: 30_000 }),
+      store.watch("/cluster", ({ data }) => {
+        if (!data || data.has_priorities === this.hasPriorities) return;
+        this.hasPriorities = data.has_priorities;
+        this.table.setColumns(this.columns());
+      }, { every_ms: 30_000 }),
       session.onChange(() => this.draw()),
       store.watch("/pages/applications/choices", ({ data }) => { if (data) { this.choices = data; this.draw(); } }, { every_ms: 15_000 }),
     ];
@@ -62,20 +68,20 @@ class ApplicationsPage {
   columns() {
     const text = (value) => h("span", { title: value }, value);
     return [
-      { key: "id", title: "Application", width: "118px", phone: false, draw: (one) => h("a", { class: "mono", href: link(`/cluster/app/${one.id}`), title: one.id, tabindex: "-1" }, `…${one.id.slice(-11)}`), sort: true },
+      { key: "id", title: "Application", width: "112px", phone: false, draw: (one) => h("a", { class: "mono", href: link(`/cluster/app/${one.id}`), title: one.id, tabindex: "-1" }, `…${one.id.slice(-11)}`), sort: true },
       { key: "name", title: "Name", width: "minmax(110px, 1.4fr)", draw: (one) => text(one.name), sort: true },
       { key: "user", title: "User", width: "minmax(60px, .6fr)", phone: false, draw: (one) => text(one.user), sort: true },
       { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => [h("i", { class: "swatch" }), " ", h("span", { title: one.queue }, shortName(one.queue))], sort: true },
-      { key: "state", title: "State", width: "92px", draw: stateMark, sort: true },
-      { key: "progress", title: "Tasks done", width: "126px", narrow: false, draw: drawProgress, sort: true },
-      { key: "containers", title: "Containers", width: "76px", align: "right", narrow: false, draw: (one) => count(one.containers), sort: true },
+      { key: "state", title: "State", width: "88px", draw: stateMark, sort: true },
+      { key: "progress", title: "Tasks done", width: "106px", narrow: false, draw: drawProgress, sort: true },
+      { key: "containers", title: "Containers", width: "72px", align: "right", narrow: false, draw: (one) => count(one.containers), sort: true },
       { key: "used", title: "Used", width: "minmax(112px, .7fr)", phone: false, align: "right", draw: (one) => (one.containers ? amounts(one.used) : "–"), sort: true },
       { key: "pending", title: "Waits for", width: "minmax(112px, .7fr)", align: "right", narrow: false, hint: "What it has asked for and does not have", draw: (one) => (one.pending["memory-mb"] ? amounts(one.pending) : "–"), sort: true },
-      { key: "priority", title: "Priority", width: "56px", align: "right", narrow: false, draw: (one) => String(one.priority), sort: true },
-      { key: "submitted", title: "Submitted", width: "116px", align: "right", narrow: false, draw: (one) => instant(one.submitted_ms), sort: true },
-      { key: "waited", title: "Waited", width: "76px", hint: "From its submission to its first container, or so far", narrow: false, align: "right", draw: (one) => duration((one.began_ms || one.finished_ms || (store.moment ?? Date.now())) - one.submitted_ms), sort: true },
-      { key: "elapsed", title: "Elapsed", width: "84px", hint: "Since its first container was launched", phone: false, align: "right", draw: (one) => (one.began_ms ? duration(elapsedOf(one, store.moment ?? Date.now())) : "–"), sort: true },
-    ];
+      this.hasPriorities && { key: "priority", title: "Priority", width: "56px", align: "right", narrow: false, draw: (one) => String(one.priority), sort: true },
+      { key: "submitted", title: "Submitted", width: "108px", align: "right", narrow: false, draw: (one) => instant(one.submitted_ms), sort: true },
+      { key: "waited", title: "Waited", width: "68px", hint: "From its submission to its first container, or so far", narrow: false, align: "right", draw: (one) => duration((one.began_ms || one.finished_ms || (store.moment ?? Date.now())) - one.submitted_ms), sort: true },
+      { key: "elapsed", title: "Elapsed", width: "72px", hint: "Since its first container was launched", phone: false, align: "right", draw: (one) => (one.began_ms ? duration(elapsedOf(one, store.moment ?? Date.now())) : "–"), sort: true },
+    ].filter(Boolean);
   }
 
   get filters() {
