@@ -11,6 +11,7 @@ from tests.forked import fairshare
 from tests.served import until
 
 from fairshare.engines.local import private_mounts
+from fairshare.engines.local.state import release_scratch
 
 from .test_accounts import Cluster, missing
 
@@ -53,17 +54,35 @@ def started(cluster, http, **task):
 def test_what_a_container_leaves_in_tmp_and_shm_is_its_own_and_ends_with_it(cluster):
     mine, shared = name_of("/tmp"), name_of("/dev/shm")
     line = (
-        f"ls -A /tmp /dev/shm; touch {mine} {shared}; stat -c %U:%a /tmp;"
+        f"ls -A /tmp /dev/shm; mkdir {mine}; touch {mine}/x {shared}; stat -c %U:%a /tmp;"
         ' ls "$TMPDIR"; df --output=size -m /dev/shm | tail -1'
     )
     ended, printed = cluster.run("daemon", command=line)
     assert ended["exit_code"] == 0, printed
-    assert printed.split() == ["/dev/shm:", "/tmp:", "daemon:700", mine.name, printed.split()[-1]]
+    assert printed.split() == ["/dev/shm:", "/tmp:", "root:1777", mine.name, printed.split()[-1]]
     memory_mb = int(printed.split()[-1])
     assert memory_mb == 64
     assert not mine.exists()
     assert not shared.exists()
     until(lambda: not list((cluster.state / "scratch").iterdir()))
+
+
+def test_what_is_released_belongs_to_the_account_and_odd_names_are_left_alone(tmp_path):
+    scratch = tmp_path / "7"
+    scratch.mkdir()
+    for name in ("tmp-1-2", "tmp-x", "tmp-", "tmp-1-2-3", "other"):
+        (scratch / name).mkdir()
+    (scratch / "tmp-5-6").symlink_to(tmp_path)
+    release_scratch(scratch)
+    owners = {path.name: (path.lstat().st_uid, path.lstat().st_gid) for path in scratch.iterdir()}
+    root = (0, 0)
+    assert owners == {
+        "tmp-1-2": (1, 2),
+        "tmp-5-6": (5, 6),
+        **dict.fromkeys(("tmp-x", "tmp-", "tmp-1-2-3", "other"), root),
+    }
+    assert (tmp_path.stat().st_uid, tmp_path.stat().st_gid) == root
+    release_scratch(tmp_path / "gone")
 
 
 def test_a_file_that_the_user_names_is_the_machines_and_others_are_not_seen(cluster):

@@ -21,6 +21,7 @@ from fairshare.engines.local.ending import EndingRoom, Overdue, Unattended, Watc
 from fairshare.engines.local.launch import LIMIT_CHANGED
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED
 from fairshare.engines.local.reports import Reports
+from fairshare.engines.local.state import release_scratch
 
 _STOPPED = "stopped on request"
 _LATE = "killed: its time limit is over"
@@ -184,13 +185,17 @@ class Liveness:
     def _end_scratch(self, watched: Watched) -> None:
         """Delete the temporary files of a container that has ended."""
         scratch = watched.directory.scratch(watched.container)
-        if watched.launch.environment.get("TMPDIR") != str(scratch):
+        private = watched.launch.private_tmp
+        if not private and watched.launch.environment.get("TMPDIR") != str(scratch):
             return
         try:
-            scratch.rmdir()  # mostly it is empty
+            if private:
+                Path(private).rmdir()  # mostly it is empty
+            scratch.rmdir()
         except FileNotFoundError:
             pass
         except OSError:
+            release_scratch(scratch)
             self._discard(scratch)
 
     def report_start(self, watched: Watched) -> None:

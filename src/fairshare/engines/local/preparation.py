@@ -28,6 +28,8 @@ from fairshare.engines.local.images import Images
 from fairshare.engines.local.launch import DIRECTORY_VARIABLE, Launch
 from fairshare.engines.local.limits import INTERACTIVE, Interactive, Limits
 from fairshare.engines.local.outcome import NOT_EXECUTABLE, NOT_FOUND, StartFailure
+from fairshare.engines.local.private_mounts import PLACES
+from fairshare.engines.local.state import private_tmp_in
 from fairshare.engines.protocol import IDLE_VARIABLE, QUEUE_VARIABLE, LaunchOrder
 from fairshare.wording import cause
 
@@ -286,7 +288,12 @@ class Preparation:
         vendor, command, signal = self._gpu_vendor, order.command, order.command.end_signal
         # Images have directories of their own, and programs of YARN are given theirs.
         own = command.image is not None or command.is_launch_context
-        scratch = "" if own else str(directory.scratch(order.container))
+        temporary = "" if own else str(directory.scratch(order.container))
+        private = ""
+        if self._private_tmp and not own:
+            ids = (os.geteuid(), os.getegid()) if account is None else (account.uid, account.gid)
+            private = str(private_tmp_in(directory.scratch(order.container), *ids))
+            temporary = PLACES[0]
         idle_ms = self._interactive.idle_in(order.environment.get(QUEUE_VARIABLE, ""))
         launch = Launch(
             container=order.container,
@@ -295,7 +302,7 @@ class Preparation:
                 order, directory, directory.result if account is None else directory.returned
             ),
             environment={
-                **environment(order, directory.path, self._server, account, scratch),
+                **environment(order, directory.path, self._server, account, temporary),
                 **({} if vendor is None else gpu_variables(gpus, vendor)),
                 IDLE_VARIABLE: str(idle_ms // 1000),
             },
@@ -319,7 +326,7 @@ class Preparation:
             launched_ms=order.launched_ms,
             gpus=gpus,
             processors=processors,
-            private_tmp=scratch if self._private_tmp else "",
+            private_tmp=private,
             other_directory=str(directory.work) if order.command.directory_optional else "",
             terminal=command.terminal,
             idle_ms=idle_ms if command.terminal else 0,

@@ -52,7 +52,7 @@ def enter_new(launch: Launch) -> None:
     _check(_LIBC.unshare(_NEW_MOUNTS))
     _mount(None, "/", None, _FOLLOW | _ALL_BELOW)
     temporary, shared = PLACES
-    # The name of the directory cannot be changed by its owner: root has the directory around it.
+    # Its name cannot be changed by others: it and the directory around it are root's.
     _mount(launch.private_tmp, temporary, None, _BIND)
     _mount(None, temporary, None, _BIND | _REMOUNT | _NO_SUID | _NO_DEVICES)
     size = f",size={launch.memory_mb}m" if launch.memory_mb else ""

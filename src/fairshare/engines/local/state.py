@@ -5,7 +5,7 @@ STATE/zygote.lock    held by a zygote, and by supervisors whose pid.json does no
 STATE/zygote.log     errors of a zygote or supervisor
 STATE/containers/<application>/<container>/    see `directories`
 STATE/appcache/<application>/    what containers with launch contexts of YARN share: LOCAL_DIRS
-STATE/scratch/<container>/    the temporary files of a container that runs
+STATE/scratch/<container>/    temporary files of a container that runs; or in tmp-UID-GID/ its /tmp
 STATE/deleted/<tree>/    what is being deleted; see `removal`
 STATE/abandoned/<instant>/<application>/<container>/    of an earlier journal; not read
 """
@@ -13,6 +13,7 @@ STATE/abandoned/<instant>/<application>/<container>/    of an earlier journal; n
 import contextlib
 import hashlib
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from fairshare.engines.local.directories import SCRATCH, ContainerDirectory
 from fairshare.engines.local.groups import ENGINE_LOCK, ZYGOTE_LOCK
 
 GROUPS_PREFIX = "fairshare-"
+_PRIVATE_TMP = "tmp-"
 _MORE = range(2, 100)
 
 
@@ -86,6 +88,13 @@ class StateDirectory:
         if owner is not None:
             os.chown(path, *owner, follow_symlinks=False)
 
+    def make_private_tmp(self, path: Path) -> None:
+        """Make what becomes a container's /tmp: the server's, and open to all, as set-user-id
+        programs expect it, in a directory that is closed to others. Raises OSError."""
+        path.parent.mkdir(mode=0o700)
+        path.mkdir()
+        path.chmod(0o1777)
+
     def all_containers(self) -> Iterator[ContainerDirectory]:
         """All containers that were ordered and not pruned, by name."""
         if self.containers.is_dir():
@@ -124,3 +133,19 @@ def _plain(name: str) -> str:
     if not name or name in (".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"{name!r} cannot name a directory: one word without '/' is needed")
     return name
+
+
+def private_tmp_in(scratch: Path, uid: int, gid: int) -> Path:
+    """What is the /tmp of a container of this account."""
+    return scratch / f"{_PRIVATE_TMP}{uid}-{gid}"
+
+
+def release_scratch(scratch: Path) -> None:
+    """Give the /tmp of a container that has ended to its account, with whose rights its content is
+    deleted, if it had one of its own."""
+    with contextlib.suppress(OSError):  # it is gone, or stays the server's
+        if os.geteuid() != 0 or scratch.lstat().st_uid != 0:
+            return  # it can be an account's, which fills it as it likes
+        for private in scratch.iterdir():
+            if ids := re.fullmatch(rf"{_PRIVATE_TMP}(\d+)-(\d+)", private.name, re.ASCII):
+                os.chown(private, int(ids[1]), int(ids[2]), follow_symlinks=False)

@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -34,7 +35,7 @@ from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
 from fairshare.engines.local.preparation import Preparation, call_of, with_variables
 from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import KeptFiles, Reports
-from fairshare.engines.local.state import StateDirectory
+from fairshare.engines.local.state import StateDirectory, release_scratch
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import QUEUE_VARIABLE, Launched, LaunchOrder
 from fairshare.errors import EngineError
@@ -111,7 +112,11 @@ class Watcher:
         running = {f"{container:x}" for container in self._liveness.current}
         for path in self._state.scratch.iterdir():
             if path.name not in running:
-                self._removal.discard(path)
+                self._discard_scratch(path)
+
+    def _discard_scratch(self, path: Path) -> None:
+        release_scratch(path)
+        self._removal.discard(path)
 
     def end_remaining(self, patience_s: float) -> list[str]:
         """End the containers still watched, without the thread; returns the names of those that
@@ -315,10 +320,13 @@ class Watcher:
             reserve(directory.exit, EXIT_BYTES)
             self._preparation.limits.fence(order.container_name, gpus)
             scratch = directory.scratch(order.container)
-            if launch.environment.get("TMPDIR") == str(scratch):
+            if launch.private_tmp or launch.environment.get("TMPDIR") == str(scratch):
                 if os.path.lexists(scratch):  # of a container of an earlier journal
-                    self._removal.discard(scratch)
-                self._state.make_scratch(scratch, owner)
+                    self._discard_scratch(scratch)
+                if launch.private_tmp:
+                    self._state.make_private_tmp(Path(launch.private_tmp))
+                else:
+                    self._state.make_scratch(scratch, owner)
         except StartFailure as failure:
             directory.launch.unlink(missing_ok=True)
             directory.say(failure.diagnostics)
