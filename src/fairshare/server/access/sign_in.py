@@ -3,6 +3,7 @@ examined by PAM in a process of its own. Guesses are bounded for each account an
 """
 
 import hashlib
+import ipaddress
 import secrets
 import subprocess
 import sys
@@ -83,6 +84,21 @@ class Attempts:
             recent = self._known.pop(key, [])[:-1]
             if recent:
                 self._known[key] = recent
+
+
+def network_of(address: str) -> str:
+    """The address whose guesses count together: of IPv6 the /64, all of which one host may have.
+
+    >>> network_of("fd00::1:2"), network_of("10.0.0.1"), network_of("unix:1000")
+    ('fd00::/64', '10.0.0.1', 'unix:1000')
+    """
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if known.version == 4:
+        return address
+    return str(ipaddress.ip_network((int(known), 64), strict=False))
 
 
 def account_of_password(service: str, user: str, password: str, address: str) -> str | None:

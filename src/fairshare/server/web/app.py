@@ -132,7 +132,7 @@ def build_app(server: LiveServer) -> Starlette:
     app.state.server = server
     cron.connect(server)
     app.state.accounting_questions = asyncio.Semaphore(accounting.AT_ONCE)
-    app.state.password_turns = asyncio.Semaphore(sign_in.AT_ONCE)
+    app.state.password_turns = sign_in.Turns()
     app.state.sessions = Sessions(server.settings.limits)
     app.state.draft_turns = configuration.Turns()
     app.state.own_routes = ROUTES

@@ -6,7 +6,7 @@ No caller that has shown a token makes another one with it: it would outlive the
 
 import asyncio
 import math
-from typing import Final
+from typing import Final, Literal
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from fairshare.api.values import ActorBody
 from fairshare.errors import InputError
 from fairshare.server.access.peers import PREFIX as PEER
 from fairshare.server.access.proxies import address_of_scope, peer_of_scope
-from fairshare.server.access.sign_in import CODE_S, account_of_password
+from fairshare.server.access.sign_in import CODE_S, account_of_password, network_of
 from fairshare.server.access.tokens import Identity
 from fairshare.server.web.actors import caller_of, identity_of
 from fairshare.server.web.answers import answer, refusal
@@ -30,7 +30,24 @@ from fairshare.server.web.requests import read_body, read_parameters, server_of
 _DAY_MS: Final = 86_400_000
 
 AT_ONCE: Final = 2
-"""The passwords that are examined at the same time."""
+MOST_WAITING: Final = 20
+"""The passwords that are examined at the same time, and that wait for that."""
+
+
+class Turns(asyncio.Semaphore):
+    """The turns of passwords, and how many wait for one."""
+
+    def __init__(self) -> None:
+        super().__init__(AT_ONCE)
+        self.waiting = 0
+
+    async def acquire(self) -> Literal[True]:
+        """Wait for a turn."""
+        self.waiting += 1
+        try:
+            return await super().acquire()
+        finally:
+            self.waiting -= 1
 
 
 async def show_ways(request: Request) -> Response:
@@ -78,7 +95,10 @@ async def _by_password(
             " pam_service below [authentication] in fairshare.toml",
         )
     address = address_of_scope(request.scope)
-    keys = (f"account {user}", f"address {address}")
+    keys = (f"account {user}", f"address {network_of(address)}")
+    turns: Turns = request.app.state.password_turns
+    if turns.waiting >= MOST_WAITING:
+        raise InputError("busy", "many passwords are being examined: try again in a minute")
     if wait_s := attempts.begin(*keys):
         minutes = math.ceil(wait_s / 60)
         return refusal(
@@ -88,7 +108,6 @@ async def _by_password(
             " token or an address of `fairshare open`",
             {"Retry-After": str(math.ceil(wait_s))},
         )
-    turns: asyncio.Semaphore = request.app.state.password_turns
     async with turns:
         account = await run_in_threadpool(account_of_password, service, user, password, address)
     if account is None:

@@ -1,5 +1,8 @@
 """Accounts that make tokens for themselves: on the socket, by an address and by a password."""
 
+import asyncio
+import threading
+
 import httpx
 import msgspec
 import pytest
@@ -165,6 +168,25 @@ async def test_guesses_are_bounded_for_an_account_and_for_an_address(house, pass
     assert (await house.ask("/sign-in", bob, address="10.0.1.1")).status_code == 429
     assert (await house.ask("/sign-in", bob, address="10.0.1.2")).status_code == 201
     assert len(passwords) == 2 * ATTEMPTS + 1
+
+
+async def test_only_some_passwords_wait_for_their_turn(house, monkeypatch):
+    go = threading.Event()
+    monkeypatch.setattr(paths, "account_of_password", lambda *_: go.wait(10) and None)
+    monkeypatch.setattr(paths, "MOST_WAITING", 1)
+
+    def attempt(number):
+        body = {"user": f"u{number}", "password": "wrong"}
+        return house.ask("/sign-in", body, address=f"10.0.0.{number}")
+
+    tried = [asyncio.create_task(attempt(number)) for number in range(3)]
+    async with asyncio.timeout(10):
+        while not house.app.state.password_turns.waiting:
+            await asyncio.sleep(0.01)
+    refused = await attempt(9)
+    assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+    go.set()
+    assert [answer.status_code for answer in await asyncio.gather(*tried)] == [403] * 3
 
 
 async def test_right_passwords_do_not_count_as_guesses(house, passwords):
