@@ -51,13 +51,16 @@ def started(cluster, http, **task):
     return name, until(running)[0]
 
 
-def test_what_a_container_leaves_in_tmp_and_shm_is_its_own_and_ends_with_it(cluster):
+@pytest.mark.parametrize("supervisor", ["compiled", "python"])
+def test_what_a_container_leaves_in_tmp_and_shm_is_its_own_and_ends_with_it(cluster, supervisor):
+    # A file for its input is nothing that the compiled supervisor knows.
+    named = {"input": "/dev/null"} if supervisor == "python" else {}
     mine, shared = name_of("/tmp"), name_of("/dev/shm")
     line = (
         f"ls -A /tmp /dev/shm; mkdir {mine}; touch {mine}/x {shared}; stat -c %U:%a /tmp;"
         ' ls "$TMPDIR"; df --output=size -m /dev/shm | tail -1'
     )
-    ended, printed = cluster.run("daemon", command=line)
+    ended, printed = cluster.run("daemon", command=line, **named)
     assert ended["exit_code"] == 0, printed
     assert printed.split() == ["/dev/shm:", "/tmp:", "root:1777", mine.name, printed.split()[-1]]
     memory_mb = int(printed.split()[-1])

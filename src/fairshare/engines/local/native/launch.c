@@ -136,6 +136,7 @@ static bool take_field(struct launch *launch, const char *key, const struct valu
         {"memory_limit", &launch->memory_limit},
         {"process_group", &launch->process_group},
         {"account", &launch->account},
+        {"private_tmp", &launch->private_tmp},
     };
     for (size_t at = 0; at < sizeof numbers / sizeof *numbers; at++)
         if (!strcmp(key, numbers[at].key)) {
@@ -176,7 +177,8 @@ static struct value *read_object(const char *path) {
 }
 
 struct launch read_launch(void) {
-    struct launch launch = {.time_limit_ms = -1, .uid = -1, .gid = -1, .umask = -1, .account = "", .process_group = ""};
+    struct launch launch = {.time_limit_ms = -1, .uid = -1, .gid = -1, .umask = -1, .account = "", .process_group = "",
+                            .private_tmp = ""};
     const struct value *value = read_object("launch.json");
     if (!value) hand_over();
     for (size_t at = 0; at < value->count; at++)

@@ -56,7 +56,7 @@ struct launch {
     long long niceness, process_limit, uid, gid, umask, signal, signal_before_ms;
     bool signal_first, no_new_privileges;
     char **arguments, **environment;
-    char *directory, *memory_limit, *kill_group, *process_group, *account;
+    char *directory, *memory_limit, *kill_group, *process_group, *account, *private_tmp;
     gid_t *supplementary;
     size_t supplementary_count;
     struct group_plan *groups;
