@@ -11,13 +11,13 @@ import { VirtualTable } from "../virtual-table.js";
 
 const PACE_MS = 3000;
 const ACCOUNTS_MS = 60_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 // The first one is chosen at first. A period has a beginning, and an end if it is over.
 const PERIODS = [
   ["month", "this month", (now) => [new Date(now.getFullYear(), now.getMonth(), 1)]],
   ["last-month", "last month", (now) => [new Date(now.getFullYear(), now.getMonth() - 1, 1), new Date(now.getFullYear(), now.getMonth(), 1)]],
-  ["week", "last 7 days", (now) => [new Date(now.getTime() - 7 * DAY_MS)]],
+  ["week", "last 7 days", (now) => [new Date(Math.floor(now.getTime() / HOUR_MS) * HOUR_MS - 168 * HOUR_MS)]],
   ["year", "this year", (now) => [new Date(now.getFullYear(), 0, 1)]],
 ];
 
@@ -57,8 +57,7 @@ class UsersPage {
   // The address has changed.
   update() {
     const [since, until] = this.period[2](new Date());
-    // Rounded, so that a period that ends now asks the same as before.
-    const path = `/accounting/report?by=user&since=${Math.floor(since.getTime() / DAY_MS) * DAY_MS}${until ? `&until=${until.getTime()}` : ""}`;
+    const path = `/accounting/report?by=user&since=${since.getTime()}${until ? `&until=${until.getTime()}` : ""}`;
     if (path !== this.path) {
       this.stopAccounts?.();
       this.path = path;
