@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -210,10 +211,17 @@ def copy(remote: RemoteLogs, work: _Work) -> None:
 
 
 def _make_root(directory: Path) -> None:
-    """Make the directory of all users, as Hadoop does, where it is missing."""
+    """Make the directory of all users, as Hadoop does, where it is missing. Raises ValueError where
+    any account could make it, as in /tmp, and another one has."""
     try:
         directory.mkdir(parents=True)
     except FileExistsError:
+        taken = directory.lstat().st_uid not in (0, os.geteuid())
+        if taken and directory.parent.stat().st_mode & stat.S_IWOTH:
+            raise ValueError(
+                f"{directory} is of another account, which could change all in it: remove it, or"
+                " name a directory elsewhere (yarn.nodemanager.remote-app-log-dir)"
+            ) from None
         return
     directory.chmod(_FOR_ALL)
 

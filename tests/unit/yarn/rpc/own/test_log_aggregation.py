@@ -1,6 +1,7 @@
 """Logs of applications of Hadoop's clients are copied to where `yarn logs` looks for them."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,27 @@ def test_a_link_in_the_place_of_a_users_directory_is_not_followed(
 
     asyncio.run(body())
     assert "are not aggregated" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes directories of other accounts")
+def test_a_directory_that_another_account_has_made_first_where_all_can_is_not_used(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    common = tmp_path / "tmp"
+    root = common / "logs"
+    root.mkdir(parents=True)
+    common.chmod(0o1777)
+    os.chown(root, 4001, 4001)
+
+    async def body() -> None:
+        async with machine(tmp_path) as one:
+            aggregate(one, root)
+            await one.submit(context("echo hello"))
+            await until(lambda: status(one) == "FAILED")
+            assert list(root.iterdir()) == []
+
+    asyncio.run(body())
+    assert "is of another account, which could change all in it" in caplog.text
 
 
 def test_commands_of_our_own_clients_are_not_copied(tmp_path: Path) -> None:
