@@ -95,9 +95,11 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 class SignInWays(msgspec.Struct, frozen=True):
-    """What a page can sign in with: a token, the password of an account, and the address that
-    `fairshare open` prints, where an account may make tokens for itself."""
+    """What a caller can sign in with, if callers need a proof (`required`): a token, the password
+    of an account, and the address that `fairshare open` prints, where an account may make tokens
+    for itself."""
 
+    required: bool
     tokens: bool
     passwords: bool
     addresses: bool

@@ -35,6 +35,7 @@ from fairshare.api.cluster import (
     ShutdownBody,
     SignInBody,
     SignInCode,
+    SignInWays,
     Stopping,
     TokenBody,
     Version,
@@ -98,6 +99,7 @@ UNDRAIN_NODES = _post("/admin/nodes/undrain", NodesBody, Nodes)
 SHOW_SAFE_MODE = _get("/admin/safe-mode", SafeMode)
 SET_SAFE_MODE = _post("/admin/safe-mode", SafeModeBody, SafeMode)
 
+SHOW_SIGN_IN = _get("/sign-in", SignInWays)
 SIGN_IN = _post("/sign-in", SignInBody, OwnToken, 201)
 MAKE_TOKEN = _post("/session/token", TokenBody, OwnToken, 201)
 MAKE_CODE = _post("/session/code", ActorBody, SignInCode, 201)

@@ -51,7 +51,7 @@ def login(client: Client, expires: int | None, user: str | None, keep: bool, as_
     if local:
         made = client.make_token(expires)
     else:
-        _check_way(client.url)
+        _check_way(client)
         name = user or getpass.getuser()
         password = click.prompt(
             f"Password of {plain(name)} at {client.url}", hide_input=True, err=True
@@ -72,8 +72,17 @@ def login(client: Client, expires: int | None, user: str | None, keep: bool, as_
     )
 
 
-def _check_way(url: str) -> None:
-    """Raise Failure if others on the network could read the password."""
+def _check_way(client: Client) -> None:
+    """Raise Failure if the server takes no passwords, or if others on the network could read this
+    one."""
+    url, ways = client.url, client.sign_in_ways()
+    if not ways.required:
+        raise Failure(f"the server at {url} asks for no proof: a token is not needed")
+    if not ways.passwords:
+        raise Failure(
+            f"the server at {url} takes no passwords: run `fairshare login` on its machine, or have"
+            " an administrator set pam_service in [authentication] of fairshare.toml"
+        )
     if urlsplit(url).scheme != "https" and not is_loopback(url):
         raise Failure(
             f"the password would cross the network to {url} as plain text: use https, or a tunnel"

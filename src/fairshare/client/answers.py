@@ -22,6 +22,7 @@ from fairshare.api.cluster import Cluster as Cluster
 from fairshare.api.cluster import OwnToken as OwnToken
 from fairshare.api.cluster import SafeMode as SafeMode
 from fairshare.api.cluster import SignInCode as SignInCode
+from fairshare.api.cluster import SignInWays as SignInWays
 from fairshare.api.cluster import Stopping as Stopping
 from fairshare.api.configuration import Configuration as Configuration
 from fairshare.api.configuration import ConfigurationFailure as ConfigurationFailure

@@ -34,6 +34,7 @@ from fairshare.client.answers import (
     Reason,
     Refreshed,
     SignInCode,
+    SignInWays,
     Stopping,
     Task,
     whole,
@@ -86,6 +87,11 @@ class CallTable:
     def make_token(self, lifetime_ms: int | None = None) -> Call[OwnToken]:
         """A token for the account that calls on the server's Unix socket."""
         return self._call(routes.MAKE_TOKEN, lifetime_ms=lifetime_ms)
+
+    @method
+    def sign_in_ways(self) -> Call[SignInWays]:
+        """What a caller can sign in with."""
+        return self._call(routes.SHOW_SIGN_IN)
 
     @method
     def sign_in(

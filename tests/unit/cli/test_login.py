@@ -6,15 +6,19 @@ import pytest
 from click.testing import CliRunner
 
 from fairshare.cli.verbs import fairshare
-from fairshare.client.answers import OwnToken, SignInCode
+from fairshare.client.answers import OwnToken, SignInCode, SignInWays
 
 
 class Server:
     """A client of a server that gives what it is asked for."""
 
-    def __init__(self, url):
+    def __init__(self, url, *, required=True, passwords=True):
         self.url = url
         self.asked = []
+        self.ways = SignInWays(required, tokens=True, passwords=passwords, addresses=True)
+
+    def sign_in_ways(self):
+        return self.ways
 
     def __call__(self, _):
         return self
@@ -76,6 +80,17 @@ def test_a_login_that_would_be_unsafe_or_useless_is_refused(url, words, message)
     assert done.exit_code != 0
     assert message in done.stderr
     assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("ways", "message"),
+    [({"required": False}, "asks for no proof"), ({"passwords": False}, "takes no passwords")],
+)
+def test_a_password_is_asked_for_only_where_the_server_takes_it(ways, message):
+    done = run(Server("http://127.0.0.1:1", **ways), "login", given="right horse\n")
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert "Password" not in done.stderr
 
 
 def test_an_address_has_its_code_behind_the_part_that_browsers_send():

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fairshare.api.routes import BASE
+from fairshare.api.routes import BASE, SIGN_IN
 from fairshare.core.model.identifiers import (
     ApplicationId,
     application_of,
@@ -32,10 +32,7 @@ from fairshare.server.web.answers import refusal
 from fairshare.server.web.limits import Buckets, too_many_requests
 
 KEY = "fairshare.identity"
-SIGN_IN = "/sign-in"
-"""The path, below `/api/v1`, where a browser begins a session."""
-
-OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico", f"{BASE}{SIGN_IN}")
+OPEN = ("/cluster", "/static/", "/healthz", "/readyz", "/favicon.ico", f"{BASE}{SIGN_IN.path}")
 """Public paths: pages without data, which ask for a token themselves."""
 
 _OWN = re.compile(r"/api/v1/(applications|containers)/([^/]+)(/.*)?")

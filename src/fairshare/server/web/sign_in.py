@@ -23,8 +23,7 @@ from fairshare.server.access.tokens import Identity
 from fairshare.server.web.actors import caller_of, identity_of
 from fairshare.server.web.answers import answer, refusal
 from fairshare.server.web.audit import note
-from fairshare.server.web.authentication import SIGN_IN
-from fairshare.server.web.openapi.operation import get, serve
+from fairshare.server.web.openapi.operation import serve
 from fairshare.server.web.requests import read_body, read_parameters, server_of
 
 _DAY_MS: Final = 86_400_000
@@ -57,6 +56,7 @@ async def show_ways(request: Request) -> Response:
     allowed = settings.authentication.account_tokens > 0
     return answer(
         SignInWays(
+            required=settings.authentication.required,
             tokens=settings.authentication.tokens,
             passwords=settings.authentication.pam_service is not None and allowed,
             addresses=settings.socket is not None and allowed,
@@ -187,7 +187,7 @@ async def _token_for(
 
 
 ROUTES = [
-    get(SIGN_IN, show_ways, "administration", SignInWays),
+    serve(routes.SHOW_SIGN_IN, show_ways, "administration"),
     serve(routes.SIGN_IN, sign_in, "administration"),
     serve(routes.MAKE_TOKEN, make_token, "administration"),
     serve(routes.MAKE_CODE, make_code, "administration"),
