@@ -18,6 +18,7 @@ from fairshare.cli.options import NAME, PRIORITY, TAG, json_option, print_json, 
 from fairshare.cli.placement_notes import no_priorities, note_unknown_queue
 from fairshare.cli.verbs import Failure
 from fairshare.client import Application, Client, Container, Refused
+from fairshare.client.answers import Task
 from fairshare.errors import InputError
 from fairshare.wording import counted, plain
 
@@ -211,6 +212,22 @@ def running_container(client: Client, target: str) -> str:
         many = counted(len(containers), "running container")
         raise Failure(f"{target} has {many}: name one, such as {names}")
     return containers[0].id
+
+
+def named_tasks(client: Client, name: str) -> tuple[str, list[Task]]:
+    """The application and the tasks that `APP/INDEX` or `APP/GROUP/INDEX` names: several where
+    groups have the same index. Raises Failure if there is none."""
+    application, _, task = name.partition("/")
+    tasks = [
+        one
+        for one in client.tasks(application)
+        if task in (str(one.index), f"{one.group}/{one.index}")
+    ]
+    if not tasks:
+        raise Failure(
+            f"application {application} has no task {task}: fairshare status {application}"
+        )
+    return application, tasks
 
 
 def _is(container: Container, task: str) -> bool:

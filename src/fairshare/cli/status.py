@@ -23,6 +23,7 @@ from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_table
 from fairshare.cli.options import json_option, print_json, with_client
+from fairshare.cli.orders import named_tasks
 from fairshare.cli.queues import job_lines
 from fairshare.cli.tables import (
     Cell,
@@ -35,7 +36,6 @@ from fairshare.cli.tables import (
     print_all,
     state_text,
 )
-from fairshare.cli.verbs import Failure
 from fairshare.client import (
     Application,
     Client,
@@ -112,18 +112,8 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
 
 
 def _show_task(client: Client, name: str, *, as_json: bool) -> None:
-    """Print the task that `APP/INDEX` or `APP/GROUP/INDEX` names; several where groups have the
-    same index. Raises Failure if there is none."""
-    application, _, task = name.partition("/")
-    tasks = [
-        one
-        for one in client.tasks(application)
-        if task in (str(one.index), f"{one.group}/{one.index}")
-    ]
-    if not tasks:
-        raise Failure(
-            f"application {application} has no task {task}: fairshare status {application}"
-        )
+    """Print the task that a name means; several where groups have the same index."""
+    application, tasks = named_tasks(client, name)
     if as_json:
         print_json({"tasks": msgspec.to_builtins(tasks)})
         return

@@ -8,9 +8,10 @@ import click
 from fairshare.api import routes
 from fairshare.cli.cells import amounts_text, instant_text
 from fairshare.cli.options import json_option, print_json, with_client
+from fairshare.cli.orders import named_tasks
 from fairshare.cli.tables import Indented, Output, Styled, open_output, print_all
 from fairshare.client import Client
-from fairshare.client.answers import Owed, Reason
+from fairshare.client.answers import Owed, Reason, Task
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
 from fairshare.wording import counted, plain
@@ -22,7 +23,7 @@ MOST_ASKED = 50
 
 
 @click.command()
-@click.argument("subject", metavar="APP|QUEUE", required=False)
+@click.argument("subject", metavar="APP[/TASK]|QUEUE", required=False)
 @click.option("--user", metavar="USER", help="Why this user's applications wait, by reason.")
 @with_client
 @json_option
@@ -32,7 +33,7 @@ def command(client: Client, subject: str | None, user: str | None, as_json: bool
     Of an application the most important reason comes first: a limit on the application as a whole,
     then for each group of tasks (or each request of its master) what prevents its next container.
     Of a queue: what it is owed, since when, by which causes, and which queues have it. APP is an id
-    or its number alone, QUEUE a name. Exits with 0 even if nothing waits.
+    or its number alone, with /TASK one task, QUEUE a name. Exits with 0 even if nothing waits.
     """
     if (subject is None) == (user is None):
         raise click.UsageError("Name an application, a queue, or --user USER.")
@@ -47,10 +48,24 @@ def command(client: Client, subject: str | None, user: str | None, as_json: bool
 
 
 def _explain_application(client: Client, application: str, as_json: bool) -> None:
+    tasks: list[Task] = []
+    if "/" in application:
+        application, tasks = named_tasks(client, application)
+    waiting = {one.group for one in tasks if one.state == "WAITING"}
+
+    def about(group: str | None) -> bool:
+        return not tasks or (bool(waiting) and group in (None, *waiting))
+
     if as_json:
-        print_json(client.connection.get(path_of(routes.LIST_REASONS, application)))
+        answer = client.connection.get(path_of(routes.LIST_REASONS, application))
+        answer["reasons"] = [one for one in answer["reasons"] if about(one.get("group"))]
+        print_json(answer)
         return
-    reasons = client.reasons(application)
+    if tasks and not waiting:
+        states = ", ".join(f"{one.group}/{one.index} is {one.state}" for one in tasks)
+        click.echo(f"It is not waiting: {plain(states)}.")
+        return
+    reasons = [one for one in client.reasons(application) if about(one.group)]
     console = open_output()
     if not reasons:
         details = client.application(application)

@@ -194,7 +194,7 @@ def test_a_log_is_named_by_application_and_task(run):
     assert (result.exit_code, "give one of both" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("verb", ["why", "wait", "hold", "requeue"])
+@pytest.mark.parametrize("verb", ["wait", "hold", "requeue"])
 def test_a_verb_for_whole_applications_names_the_application_of_a_task(run, cluster, verb):
     result = run(verb, f"{APPLICATION}/3")
     assert result.exit_code == 1

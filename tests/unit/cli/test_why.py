@@ -1,5 +1,7 @@
 """`why` shows what the server says of an application that waits."""
 
+import json
+
 from .conftest import application_name
 
 REASONS = {
@@ -49,6 +51,20 @@ def test_each_reason_has_what_waits_its_sentence_and_its_remedy(cluster, run):
         "  Two tasks failed at once.",
         "  They are tried again.",
     ]
+
+
+def test_of_one_task_it_has_the_reasons_of_its_group_or_its_state(cluster, run):
+    cluster.answers[path(7)] = REASONS
+    states = ("WAITING", "RUNNING")
+    rows = [{"group": "map", "index": index, "state": state} for index, state in enumerate(states)]
+    cluster.answers[path(7).replace("reasons", "tasks")] = {"tasks": rows}
+    name = application_name(7)
+    assert "root.ml is full." in run("why", f"{name}/0").output
+    assert "The group waits." not in run("why", f"{name}/map/0").output
+    assert run("why", f"{name}/1").output == "It is not waiting: map/1 is RUNNING.\n"
+    found = json.loads(run("why", f"{name}/0", "--json").output)["reasons"]
+    assert [one["group"] for one in found] == ["map"]
+    assert json.loads(run("why", f"{name}/1", "--json").output)["reasons"] == []
 
 
 def test_what_waits_for_nothing_says_so(cluster, run):
