@@ -52,13 +52,14 @@ class NodePage {
   gpu(gpu, node) {
     const memory = gpu.memory_mb ? amount(gpu.memory_mb, "memory-mb") : "";
     const used = gpu.used_mb === null ? memory : `${amount(gpu.used_mb, "memory-mb")}${memory && ` of ${memory}`}`;
-    const busy = gpu.utilization_percent === null ? "" : `${percent(gpu.utilization_percent / 100)} busy`;
+    const idle = gpu.idle_ms >= 60_000 ? ` for ${duration(gpu.idle_ms)}` : "";
+    const busy = gpu.utilization_percent === null ? "" : `${percent(gpu.utilization_percent / 100)} busy${idle}`;
     const holder = node.running.find((one) => one.id === gpu.container);
     return h("div", { key: gpu.name },
       h("h3", {}, h("span", { title: gpu.model }, `GPU ${gpu.name}`), h("span", { class: "num" }, [busy, used].filter(Boolean).join(" · "))),
       busy && meter(gpu.utilization_percent / 100, `GPU ${gpu.name} ${busy}`),
       gpu.model && h("p", { class: "faint small" }, gpu.model),
-      h("p", { class: "small" }, holder ? h("a", { href: link(`/cluster/app/${holder.application}`), title: gpu.container }, holder.name || holder.application) : "free",
+      h("p", { class: "small" }, holder ? h("a", { href: link(`/cluster/app/${holder.application}`), title: gpu.container }, holder.name || holder.application) : gpu.elsewhere ? "used outside of fairshare, and not assigned" : "free",
         holder && [" ", h("span", { class: "tag" }, holder.user)]));
   }
 
