@@ -477,3 +477,14 @@ def test_the_owed_resources_are_shown_with_causes_and_waiting_applications(visit
         assert serious_problems(page) == []
         part.get_by_role("link").click()
         page.get_by_role("heading", name="late").wait_for()
+
+
+def test_a_queue_shows_what_it_used_in_the_past_and_what_that_does_to_its_share(visit, tmp_path):
+    conf = fair_configuration(tmp_path / "conf")
+    (conf / "fairshare.toml").write_text("[fairness]\nhalf_life_s = 60\n")
+    with running(conf, tmp_path / "state", nodes=1) as cluster:
+        cluster.submit("root.etl", 2, user="ann")
+        cluster.until(lambda: cluster.queue("root.etl")["past"]["factor"] < 0.95)
+        page = ready(visit(f"{cluster.url}{PAGE}?queue=root.etl"))
+        assert field(page, "Used in the past").startswith("Used in the past")
+        assert re.fullmatch("Share by its past . 0[.][0-9]{2}", field(page, "Share by its past"))

@@ -134,3 +134,39 @@ def test_refresh_queues_takes_files_over_at_once(start):
     assert failed.returncode == 1
     assert f"{server.file}:3:" in failed.stderr
     assert "root.b" in server.queues()
+
+
+MONTH = """[fairness]
+half_life_s = 60
+[fairness.budgets.cores]
+queue = "a"
+resource = "vcores"
+hours = {hours}
+"""
+
+
+def test_a_budget_ends_in_the_middle_of_a_job_is_raised_and_survives_a_restart(start):
+    server = start(MONTH.format(hours=0.0002))
+    running = server.run().json()["id"]
+    until(lambda: server.state_of(running) == "RUNNING")
+    refused = until(lambda: (answer := server.run()).status_code == 409 and answer)
+    assert "the budget 'cores' of root.a is used up" in refused.json()["message"]
+    assert server.state_of(running) == "RUNNING"
+    assert "vcores" in server.verb("report").stdout
+    assert server.queues()["root.a"]["past"]["part"] == 1
+
+    (server.conf / "fairshare.toml").write_text(MONTH.format(hours=1))
+    server.verb("admin", "refresh-queues")
+    assert server.run().status_code == 201
+    [before] = server.http.get("/accounting/report").json()["budgets"]
+    assert (before["hours"], before["used_hours"] > 0.0002) == (1.0, True)
+
+    server.kill()
+    server.start()
+    server.http = httpx.Client(base_url=server.url + "/api/v1", timeout=60, trust_env=False)
+    [after] = server.http.get("/accounting/report").json()["budgets"]
+    assert after["used_hours"] >= before["used_hours"]
+
+    (server.conf / "fairshare.toml").write_text("")
+    server.verb("admin", "refresh-queues")
+    assert server.queues()["root.a"]["past"] is None

@@ -30,7 +30,7 @@ from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 
 HOUR_S = 3_600
-REMEMBERS = '[fairness]\nhalf_life_s = "4h"\n'
+REMEMBERS = '[fairness]\nhalf_life_s = "4h"\nstrength = 4\n'
 SLOTS = 32
 
 FAIR = """<allocations>

@@ -2,8 +2,6 @@
 
 import msgspec
 
-from fairshare.api.values import Amounts
-
 
 class PastUse(msgspec.Struct, frozen=True):
     """What a queue, or a user in a leaf queue, used on average in the past, the present counting
@@ -12,7 +10,7 @@ class PastUse(msgspec.Struct, frozen=True):
 
     queue: str
     user: str = ""
-    average: Amounts = {}
+    average: dict[str, float] = {}
     part: float = 0.0
     factor: float | None = None
     half_life_s: int = 0

@@ -103,7 +103,9 @@ def _use(console: Output, queue: Queue, total: Amounts) -> Styled:
 
 
 def _past(queue: Queue) -> str | None:
-    return None if queue.past is None else amounts_text(queue.past.average)
+    if queue.past is None:
+        return None
+    return amounts_text({name: round(amount) for name, amount in queue.past.average.items()})
 
 
 def _factor(queue: Queue) -> str | None:

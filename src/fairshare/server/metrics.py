@@ -505,7 +505,8 @@ class StateMetrics:
                 labels=["queue"],
             )
             for past in pasts:
-                self._add(average, [past.queue], state.types.vector(past.average))
+                for name, amount in past.average.items():
+                    average.add_metric([past.queue, name], amount)
                 if past.factor is not None:
                     factor.add_metric([past.queue], past.factor)
             yield from (average, factor)

@@ -57,7 +57,7 @@ class FairnessSettings(msgspec.Struct, frozen=True):
     forgotten it is made up for. `budgets` are limits on what is received in a month, by name."""
 
     half_life_s: Annotated[int, Meta(ge=60, le=366 * 86_400)] | None = None
-    strength: Annotated[int, Meta(ge=1, le=100)] = 4
+    strength: Annotated[int, Meta(ge=1, le=1_000)] = 20
     budgets: dict[str, BudgetSettings] = {}
 
     def check(self, at: At) -> None:

@@ -128,7 +128,7 @@ class Fairness(msgspec.Struct, frozen=True):
     docstring has the meaning."""
 
     half_life_ms: int = 0
-    strength: int = 4
+    strength: int = 20
     budgets: tuple[Budget, ...] = ()
 
     @property
@@ -340,10 +340,9 @@ class Ledger:
         """Settle, and compute what enters the orders until the next update."""
         self.settle(now_ms)
         self.over = self._used_up()
-        strength = self.fairness.strength
         charges = {
-            key: tuple([min(strength * amount, MOST_CHARGE) for amount in average])
-            for key, average in self.averages().items()
+            key: tuple([min(amount, MOST_CHARGE) for amount in charge])
+            for key, charge in self.averages(self.fairness.strength).items()
         }
         last = (MOST_CHARGE,) * self.types
         for budget in self.over:
@@ -367,9 +366,9 @@ class Ledger:
     def _used_up(self) -> tuple[Budget, ...]:
         return tuple(one.budget for one in self.budget_uses() if one.over)
 
-    def averages(self) -> dict[tuple[str, str], Resource]:
-        """What was used on average, as of the last settlement: by queue with an empty user, and by
-        leaf queue and user; empty without a half-life."""
+    def averages(self, times: int = 1) -> dict[tuple[str, str], Resource]:
+        """What was used on average, so many times and rounded down, as of the last settlement: by
+        queue with an empty user, and by leaf queue and user; empty without a half-life."""
         half_life_ms = self.fairness.half_life_ms
         if not half_life_ms:
             return {}
@@ -381,7 +380,8 @@ class Ledger:
                 sums[name, ""] = cell.past if before is None else add(before, cell.past)
         length = half_life_ms << _BITS
         return {
-            key: tuple([amount * _LN_2 // length for amount in past]) for key, past in sums.items()
+            key: tuple([times * amount * _LN_2 // length for amount in past])
+            for key, past in sums.items()
         }
 
     def budget_uses(self) -> list[BudgetUse]:

@@ -2,19 +2,21 @@
 application behind others, and the budgets."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from fairshare.api.fairness import Budget, PastUse
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import ROOT, parent_name, parents_of
+from fairshare.core.model.resources import Resource
 from fairshare.core.model.usage import BudgetUse, Ledger
 
 if TYPE_CHECKING:
     from fairshare.core.schedulers.protocol import State
 
-_BEHIND = 0.995
+_PARTS: Final = 1_000
+_BEHIND: Final = 0.995
 """The largest factor that is worth a word."""
 
 
@@ -30,7 +32,7 @@ def pasts_of_queues(state: "State", now_ms: int) -> dict[str, PastUse]:
     ledger = state.ledger
     if ledger is None or not ledger.fairness.half_life_ms:
         return {}
-    averages = ledger.at(now_ms).averages()
+    averages = ledger.at(now_ms).averages(_PARTS)
     siblings: dict[str, list[str]] = {}
     for name in state.queues:
         siblings.setdefault(parent_name(name), []).append(name)
@@ -49,17 +51,24 @@ def pasts_of_queues(state: "State", now_ms: int) -> dict[str, PastUse]:
             factor: float | None = None
             if weights[name] > 0 and total[most] and name != ROOT:
                 part = weights[name] / weight
-                lost = (part * sums[most] - average[most]) / (part * total[most])
+                lost = (part * sums[most] - average[most]) / (part * total[most] * _PARTS)
                 factor = max(0.0, 1.0 + ledger.fairness.strength * lost)
             pasts[name] = PastUse(
                 name,
                 "",
-                state.types.mapping(average),
+                _named(state, average),
                 average[most] / sums[most] if sums[most] else 0.0,
                 factor,
                 ledger.fairness.half_life_ms // 1_000,
             )
     return pasts
+
+
+def _named(state: "State", average: Resource) -> dict[str, float]:
+    """Averages in thousandths by type: with two digits, large ones with none."""
+    values = (amount / _PARTS for amount in average)
+    rounded = [float(round(one)) if one >= 100 else round(one, 2) for one in values]
+    return dict(zip(state.types.names, rounded, strict=True))
 
 
 def behind(state: "State", application: Application, now_ms: int) -> PastUse | None:
@@ -81,12 +90,12 @@ def behind(state: "State", application: Application, now_ms: int) -> PastUse | N
     none = state.none
     if mine is None or all(leaf.charges.get(user, none) >= mine for user in others):
         return None
-    averages = ledger.at(now_ms).averages()
+    averages = ledger.at(now_ms).averages(_PARTS)
     average = averages.get((application.queue, application.user), none)
     return PastUse(
         application.queue,
         application.user,
-        state.types.mapping(average),
+        _named(state, average),
         half_life_s=ledger.fairness.half_life_ms // 1_000,
     )
 

@@ -547,7 +547,11 @@ class Words:
         if past is None:
             return ""
         name = f"{past.user} in {past.queue}" if past.user else past.queue
-        average = self.amount(self._types.vector(past.average))
+        average = ", ".join(
+            f"{amount:,.5g} {_unit(name)}{'' if name == MEMORY else 's'}"
+            for name, amount in past.average.items()
+            if amount
+        )
         return (
             f" Usage of the past puts {name} behind: {average} on average, which counts half after"
             f" {_span(past.half_life_s)}."
@@ -611,9 +615,13 @@ class Words:
         return f"in {max(due_ms - self._now_ms, 1_000) / 1_000:,.0f} s"
 
 
+def _unit(resource: str) -> str:
+    return {GPU: "GPU", MEMORY: "MB", VCORES: "vcore"}.get(resource, resource)
+
+
 def _budget(budget: Budget) -> str:
     """`12 GPU-hours of the budget of 10 of root.vision are used`."""
-    name = {GPU: "GPU", MEMORY: "MB", VCORES: "vcore"}.get(budget.resource, budget.resource)
+    name = _unit(budget.resource)
     whose = " in ".join(part for part in (budget.user, budget.queue) if part)
     return (
         f"{budget.used_hours:,.4g} {name}-hours of the budget of {budget.hours:,.4g} of {whose} are"
