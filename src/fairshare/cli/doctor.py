@@ -363,7 +363,7 @@ def _time(cluster: Cluster | None) -> Finding:
     return Finding("time", "ok", time.strftime("%Y-%m-%d %H:%M:%S %z"))
 
 
-_EXTRAS: Final = {"ray": "ray", "hadoop": "google.protobuf"}
+_EXTRAS: Final = {"ray": "ray", "hadoop": "google.protobuf", "mcp": "mcp"}
 _PROGRAMS: Final = ("podman", "docker", "apptainer")
 
 

@@ -127,7 +127,8 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "Record the events of scenarios, to compare schedulers.",
         ),
     },
-    "Other systems' command lines": {
+    "Other systems' command lines, and assistants": {
+        "mcp": ("fairshare.cli.mcp", "Answer an assistant's questions (Model Context Protocol)."),
         "yarn": ("fairshare.yarn.cli", "YARN's command line, for any cluster."),
         "ray": ("fairshare.ray.verb", "Ray's job command line, for this cluster."),
     },

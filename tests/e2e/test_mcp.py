@@ -1,0 +1,70 @@
+"""`fairshare mcp`, as a client of the Model Context Protocol's own package talks to it."""
+
+import json
+import sys
+
+import pytest
+
+from .test_arrays import server as server
+
+mcp = pytest.importorskip("mcp", reason="fairshare[mcp] is not installed")
+
+pytestmark = pytest.mark.anyio
+SMALL = {"queue": "a", "memory_mb": 64}
+
+
+@pytest.fixture
+def assistant(server):
+    """Connects an assistant, whose program gets these options."""
+
+    def connect(*options):
+        words = ("-m", "fairshare", "mcp", "--url", server.url, *options)
+        return mcp.client.Client(mcp.StdioServerParameters(command=sys.executable, args=words))
+
+    return connect
+
+
+def said(result):
+    """The answer of a tool, which must not be an error."""
+    assert not result.is_error, result.content
+    return result.structured_content or json.loads(result.content[0].text)
+
+
+async def test_an_assistant_asks_why_and_changes_nothing(assistant, server):
+    async with assistant() as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"overview", "explain", "owed", "plan", "lint", "history", "logs"} <= set(tools)
+        assert "submit" not in tools
+        assert all(tool.annotations.read_only_hint for tool in tools.values())
+        overview = said(await client.call_tool("overview", {}))
+        assert overview["node_count"] == 1
+        assert "root.a" in [queue["name"] for queue in overview["queues"]]
+        refused = await client.call_tool("explain", {"application": "99"})
+        assert refused.is_error
+        assert "99" in refused.content[0].text
+
+
+async def test_an_assistant_that_may_submits_looks_and_releases(assistant, server):
+    async with assistant("--allow-changes") as client:
+        words = {"command": ["sh", "-c", "echo done; echo no >&2"], **SMALL}
+        name = said(await client.call_tool("submit", words))["id"]
+        server.finished(name)
+        shown = said(await client.call_tool("application", {"application": name}))["application"]
+        assert shown["state"] == "FINISHED"
+        container = shown["groups"] and f"{name.replace('application', 'container')}_01_000001"
+        logs = said(await client.call_tool("logs", {"container": container}))
+        assert logs["text"] == "done\n"
+        long = {**words, "command": ["sleep", "60"], "count": 100}
+        waits = said(await client.call_tool("submit", long))["id"]
+        said(await client.call_tool("hold", {"application": waits}))
+        (reason, *_) = said(await client.call_tool("explain", {"application": waits}))["reasons"]
+        assert (reason["cause"], reason["remedy"] != "") == ("held", True)
+        said(await client.call_tool("kill", {"application": waits}))
+
+
+async def test_an_assistant_examines_a_configuration(assistant, server):
+    async with assistant() as client:
+        answer = said(await client.call_tool("lint", {"path": str(server.conf)}))
+        assert answer["exit_code"] == 0
+        missing = await client.call_tool("lint", {"path": "/nowhere"})
+        assert missing.is_error or said(missing)["exit_code"] != 0
