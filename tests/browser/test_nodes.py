@@ -55,6 +55,10 @@ def test_a_node_shows_the_use_and_the_application_of_each_gpu(visit, tmp_path):
         assert gpus.get_by_text("free").count() == 2
         page.locator(".vt-body .vt-row", has_text="GPU 0").wait_for()
         check_whole(page, "a node with GPUs")
+        page.set_viewport_size({"width": 1400, "height": 900})
+        page.goto(f"{cluster.url}/cluster/users")
+        page.locator(".vt-row", has_text="root").get_by_text("1 GiB, 1 vcore, 1 gpu").wait_for()
+        page.get_by_role("columnheader", name="GPU hours").wait_for()
 
 
 def test_a_node_is_drained_and_taken_back_after_a_question(visit, tmp_path):
