@@ -32,7 +32,7 @@ from fairshare.lab.plan.outcomes import Sums
 from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
 from fairshare.lab.simulate.world import World
 from fairshare.lab.verbs.histories import Traced, is_traced, read_world, traced_history
-from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse
+from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse, skip_bad
 from fairshare.lab.verbs.simulation_watch import Watch
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE
 from fairshare.settings.configuration import Configuration
@@ -117,7 +117,7 @@ def parse_condition(text: str) -> Condition:
     return Condition(text, name, metric, sign == ">", limit=amount)
 
 
-OF_TRACES = ("present", "mapping", "limit", "span")
+OF_TRACES = ("present", "mapping", "limit", "span", "skip_bad")
 MOST_CHANGES = 20
 MOST_MOVED = 5
 
@@ -194,6 +194,7 @@ def conditions(
 )
 @click.option("--limit", type=Whole(1), help="For a trace: only its first N jobs.")
 @click.option("--span", type=DURATION, metavar="TIME", help="For a trace: only its first TIME.")
+@skip_bad
 @click.option(
     "--last",
     "last_ms",

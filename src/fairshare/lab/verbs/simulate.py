@@ -37,6 +37,7 @@ from fairshare.lab.verbs.simulated_trace import (
     is_workload,
     read_trace,
     refuse,
+    skip_bad,
 )
 from fairshare.lab.verbs.simulation_report import report_parts, seeds_parts
 from fairshare.lab.verbs.simulation_watch import Watch
@@ -109,6 +110,7 @@ class Given(msgspec.Struct):
 )
 @click.option("--limit", type=Whole(1), help="Only the first N jobs of a trace.")
 @click.option("--span", type=DURATION, metavar="TIME", help="Only the first TIME of a trace: 1d.")
+@skip_bad
 @click.option("--gang", is_flag=True, help="Start the tasks of a parallel job together.")
 @click.option(
     "--divide",

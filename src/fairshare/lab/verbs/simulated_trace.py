@@ -13,10 +13,11 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.lab.simulate.readers import READERS
 from fairshare.lab.simulate.traces.fitting import Fitting, QueueChoice, fitted, read_mapping
 from fairshare.lab.simulate.traces.registry import is_trace, open_trace
+from fairshare.lab.simulate.traces.rows import Skipped, skipped
 from fairshare.lab.simulate.workload import Workload
 from fairshare.settings.registry import family_of
 
-OF_TRACES = ("mapping", "limit", "span", "gang", "closed_loop", "divide")
+OF_TRACES = ("mapping", "limit", "span", "gang", "closed_loop", "divide", "skip_bad")
 OF_WORKLOADS = ("queue_from", "processors_per_task", "memory_per_processor_mb")
 _FLAGS = {"mapping": "--map", "page": "--html", "last_ms": "--last"}
 
@@ -32,6 +33,19 @@ class TraceOptions(msgspec.Struct, frozen=True):
     closed_loop: bool = False
     nodes: tuple[NodeJoined, ...] = ()
     divide: bool = True
+
+
+def _skip(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    skipped.set(Skipped() if chosen else None)
+
+
+skip_bad = click.option(
+    "--skip-bad",
+    is_flag=True,
+    expose_value=False,
+    callback=_skip,
+    help="Leave out the damaged lines of a trace, and say how many, instead of refusing it.",
+)
 
 
 def is_workload(path: Path) -> bool:

@@ -20,8 +20,8 @@ import msgspec
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.lab.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
 from fairshare.lab.simulate.traces.rows import (
-    DamagedLine,
     TraceUnreadable,
+    damaged,
     files_in,
     left_out,
     lines_of,
@@ -167,7 +167,8 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Iterator[tuple[int, Any]
             row = parse(line)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            raise DamagedLine(path, number, reason) from error
+            damaged(path, number, reason, error)
+            continue
         if row is not None:
             yield number, row
 

@@ -16,6 +16,7 @@ from fairshare.lab.simulate.traces.records import Trace, TraceGroup, TraceJob, T
 from fairshare.lab.simulate.traces.rows import (
     DamagedLine,
     TraceUnreadable,
+    damaged,
     files_in,
     kind_of,
     lines_of,
@@ -113,7 +114,8 @@ def _rumen_jobs(file: Path) -> Iterator[tuple[float, TraceJob]]:
             )
             name, user = str(job["jobID"]), str(job.get("user") or "unknown")
         except (KeyError, TypeError, AttributeError) as error:
-            raise DamagedLine(file, line, f"is not a job of Rumen's: {error}") from error
+            damaged(file, line, f"is not a job of Rumen's: {error}", error)
+            continue
         if groups:
             yield at_s, TraceJob(line, name, 0, user, groups, job.get("queue") or None)
 
@@ -190,7 +192,8 @@ def _sls_jobs(file: Path) -> Iterator[tuple[float, TraceJob]]:
             name, user = str(job.get("job.id", f"job{number}")), str(job.get("job.user", "default"))
             at_s = int(job.get("job.start.ms", 0)) / 1000
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedLine(file, line, f"is not a job of SLS': {error}") from error
+            damaged(file, line, f"is not a job of SLS': {error}", error)
+            continue
         yield at_s, TraceJob(line, name, 0, user, groups, job.get("job.queue.name") or None)
 
 

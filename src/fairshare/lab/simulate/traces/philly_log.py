@@ -21,9 +21,9 @@ from fairshare.lab.simulate.traces.records import (
     with_cpus,
 )
 from fairshare.lab.simulate.traces.rows import (
-    DamagedLine,
     TraceUnreadable,
     beginning_of,
+    damaged,
     elements_of,
     files_in,
     header_of,
@@ -80,9 +80,11 @@ def _jobs(file: Path, notes: list[str]) -> Iterator[tuple[float, TraceJob]]:
         try:
             job = _job(line, document)
         except (KeyError, TypeError, AttributeError) as error:
-            raise DamagedLine(file, line, f"is not a job of Philly's: {error!r}") from error
+            damaged(file, line, f"is not a job of Philly's: {error!r}", error)
+            continue
         except ValueError as error:
-            raise DamagedLine(file, line, str(error)) from error
+            damaged(file, line, str(error), error)
+            continue
         if isinstance(job, str):
             why[job] += 1
         else:

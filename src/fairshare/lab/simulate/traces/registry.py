@@ -1,6 +1,6 @@
 """The list of formats of traces. A new format is one reader and one line here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,8 +16,8 @@ from fairshare.lab.simulate.traces import (
     swf,
     swim,
 )
-from fairshare.lab.simulate.traces.records import Trace
-from fairshare.lab.simulate.traces.rows import TraceUnreadable
+from fairshare.lab.simulate.traces.records import Trace, TraceJob
+from fairshare.lab.simulate.traces.rows import TraceUnreadable, skipped
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -62,6 +62,16 @@ def open_trace(path: Path) -> Trace:
         raise TraceUnreadable(f"{path} is not a file or a directory: write the trace to a file")
     for one in FORMATS:
         if one.matches(path):
-            return one.read(path)
+            trace = one.read(path)
+            trace.jobs = _with_note(trace, trace.jobs)
+            return trace
     known = "; ".join(one.name for one in FORMATS)
     raise TraceUnreadable(f"no known trace is in {path}. Formats: {known}")
+
+
+def _with_note(trace: Trace, jobs: Iterator[TraceJob]) -> Iterator[TraceJob]:
+    """The jobs, and behind them a note about damaged lines that were left out."""
+    yield from jobs
+    counts = skipped.get()
+    if counts is not None and counts.note:
+        trace.notes.append(counts.note)

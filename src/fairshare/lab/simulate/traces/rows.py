@@ -42,6 +42,35 @@ class DamagedLine(TraceUnreadable):
 on_read: ContextVar[Callable[[int], None] | None] = ContextVar("on_read", default=None)
 """What is called with the number of characters that were read of a trace, for lines of progress."""
 
+
+class Skipped:
+    """How many damaged lines were left out, and what is wrong with the first one."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+
+    @property
+    def note(self) -> str:
+        """A sentence for the notes of a trace; empty if there was none."""
+        if not self.count:
+            return ""
+        return f"{counted(self.count, 'damaged line')} left out, the first one: {self.first}."
+
+
+skipped: ContextVar[Skipped | None] = ContextVar("skipped", default=None)
+"""Counts damaged lines instead of refusing the trace."""
+
+
+def damaged(path: Path, line: int, reason: str, error: Exception | None = None) -> None:
+    """Refuse a trace for one of its lines, or let its reader go on without that line."""
+    counts = skipped.get()
+    if counts is None:
+        raise DamagedLine(path, line, reason) from error
+    counts.count += 1
+    counts.first = counts.first or f"{path}:{line}: {reason}"
+
+
 LONGEST_PIECE = 65_536
 """The number of characters that are read at once where lines may be of any length."""
 
@@ -122,19 +151,22 @@ def rows_of(
         cells = values or text.split(separator)
         if len(cells) != len(names):
             wanted = counted(len(names), "column")
-            raise DamagedLine(path, number, f"has {len(cells)}, and the header {wanted}")
+            damaged(path, number, f"has {len(cells)}, and the header {wanted}")
+            continue
         yield number, dict(zip(names, cells, strict=True))
 
 
 def parsed(
     path: Path, rows: Iterable[tuple[int, Record]], parse: Callable[[Record], Any]
 ) -> Iterator[tuple[int, Any]]:
-    """What `parse` makes of each row; its ValueError is a DamagedLine."""
+    """What `parse` makes of each row; its ValueError is a damaged line."""
     for number, row in rows:
         try:
-            yield number, parse(row)
+            record = parse(row)
         except ValueError as error:
-            raise DamagedLine(path, number, str(error)) from error
+            damaged(path, number, str(error), error)
+        else:
+            yield number, record
 
 
 def number(row: Mapping[str, str], name: str, *, missing: float | None = None) -> float:

@@ -11,7 +11,14 @@ from pathlib import Path
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.lab.simulate.readers.swf import CANCELLED, Header, Job, parse_job, parse_machines
 from fairshare.lab.simulate.traces.records import Trace, TraceGroup, TraceJob, TraceNodes, in_order
-from fairshare.lab.simulate.traces.rows import DamagedLine, files_in, kind_of, left_out, lines_of
+from fairshare.lab.simulate.traces.rows import (
+    DamagedLine,
+    files_in,
+    kind_of,
+    left_out,
+    lines_of,
+    parsed,
+)
 from fairshare.wording import counted
 
 TITLE = "Standard Workload Format"
@@ -61,13 +68,8 @@ def _jobs(
 ) -> Iterator[tuple[float, TraceJob]]:
     why: Counter[str] = Counter()
     without_memory = 0
-    for number, line in lines_of(file):
-        if line.startswith(";") or not line.strip():
-            continue
-        try:
-            job = parse_job(line)
-        except ValueError as error:
-            raise DamagedLine(file, number, str(error)) from error
+    lines = ((n, line) for n, line in lines_of(file) if line.strip() and line[0] != ";")
+    for number, job in parsed(file, lines, parse_job):
         if job.processors <= 0:
             why["have no processors"] += 1
         elif job.run_s < 0:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.lab.simulate.traces.records import Trace, TraceGroup, TraceJob
-from fairshare.lab.simulate.traces.rows import DamagedLine, files_in, kind_of, lines_of
+from fairshare.lab.simulate.traces.rows import damaged, files_in, kind_of, lines_of
 
 TITLE = "SWIM"
 BLOCK_BYTES = 128 * 1024 * 1024
@@ -51,7 +51,8 @@ def _jobs(file: Path) -> Iterator[TraceJob]:
         columns = line.split("\t")
         if len(columns) != COLUMNS or not all(one.isdigit() for one in columns[1:]):
             reason = "must be job, submission, gap and three amounts of bytes, between tabs"
-            raise DamagedLine(file, number, reason)
+            damaged(file, number, reason)
+            continue
         submit_s, _, read_bytes, shuffled, written = map(int, columns[1:])
         yield TraceJob(
             number, columns[0], submit_s * 1000, "facebook", _groups(read_bytes, shuffled, written)

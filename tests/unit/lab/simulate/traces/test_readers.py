@@ -8,7 +8,7 @@ import pytest
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.lab.simulate.traces.records import TraceGroup, TraceNodes
 from fairshare.lab.simulate.traces.registry import is_trace, open_trace
-from fairshare.lab.simulate.traces.rows import TraceUnreadable
+from fairshare.lab.simulate.traces.rows import Skipped, TraceUnreadable, skipped
 
 SWF = """\
 ; MaxNodes: 4
@@ -157,3 +157,32 @@ def test_a_damaged_trace_is_named_with_its_line(file, name, text, reason):
 def test_a_trace_that_is_not_there_is_named(tmp_path):
     with pytest.raises(TraceUnreadable, match=r"there is no trace .*/nothing"):
         open_trace(tmp_path / "nothing")
+
+
+@pytest.fixture
+def skipping():
+    token = skipped.set(Skipped())
+    yield
+    skipped.reset(token)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("log.swf", f"{SWF} 1 2 3\n garbage\n", "log.swf:8: has 3 columns, and the format has 18"),
+        ("jobs.tsv", "job1\t5\t5\t1\t2\t3\njob2\t7\nx\n", "jobs.tsv:2: must be job"),
+        ("sls.json", f'{SLS}{{"job.tasks": 3}}\n{{"job.tasks": 4}}\n', "is not a job of SLS'"),
+    ],
+)
+def test_damaged_lines_are_left_out_and_counted_if_that_is_chosen(
+    file, skipping, name, text, reason
+):
+    trace, jobs = read(file(name, text))
+    assert jobs
+    assert "2 damaged lines left out, the first one: " in trace.notes[-1]
+    assert reason in trace.notes[-1]
+
+
+def test_a_trace_without_damaged_lines_has_no_note_of_them(file, skipping):
+    trace, _ = read(file("log.swf", SWF))
+    assert not any("damaged" in note for note in trace.notes)
