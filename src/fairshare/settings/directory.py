@@ -224,9 +224,9 @@ def collect_directory(
     toml = directory / shell.FILE
     sound = len(problems.errors)
     root = read_toml(read_file(toml, problems) or b"", str(toml), problems)
-    # What cannot be read may assign GPUs: their type is not what is wrong with other files then.
-    chosen = "auto" if len(problems.errors) > sound else gpus_of(root)
-    assigned = (chosen if gpus is None else gpus) != "none"
+    if gpus is None and len(problems.errors) > sound:
+        gpus = "auto"  # what cannot be read may assign them: their type is not what is wrong then
+    assigned = (gpus_of(root) if gpus is None else gpus) != "none"
     store = ConfigurationStore()
     if family is not None:
         kept = _declared(family, counted)

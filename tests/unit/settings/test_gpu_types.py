@@ -7,6 +7,7 @@ from fairshare.errors import ConfigurationError
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.state_directory import open_state_directory
 from fairshare.settings.directory import collect_directory, read_directory
+from fairshare.settings.linting import lint
 from fairshare.settings.reload import refresh
 
 GPU = "yarn.io/gpu"
@@ -120,3 +121,15 @@ def test_a_type_that_a_state_counts_stays_when_the_configuration_has_it_no_longe
 def test_a_damaged_state_is_not_a_fault_of_the_configuration(conf, tmp_path):
     (tmp_path / "cluster.json").write_text("{")
     assert read_settings(conf, Overrides(state_directory=tmp_path)).types.names[2:] == ()
+
+
+def test_a_broken_fairshare_toml_is_the_only_mistake_of_a_cluster_with_gpus(tmp_path):
+    declared = "<property><name>yarn.resource-types</name><value>yarn.io/gpu</value></property>"
+    (tmp_path / "yarn-site.xml").write_text(f"<configuration>{declared}</configuration>")
+    (tmp_path / "fair-scheduler.xml").write_text(
+        '<allocations><queue name="a"><maxResources>yarn.io/gpu=2</maxResources></queue>'
+        "</allocations>"
+    )
+    (tmp_path / "fairshare.toml").write_text('[engine]\ngpus = "auto"\n[engine]\nvcores = 2\n')
+    (problem,) = [one for one in lint(tmp_path) if "gpu" in str(one) or one.severity == "error"]
+    assert "two [engine] tables" in str(problem)
