@@ -82,6 +82,12 @@ class Problems:
         self._has_error |= severity == "error"
         self._found[problem] = None
 
+    def add(self, problems: Iterable[Problem]) -> None:
+        """Add problems that others have found."""
+        for one in problems:
+            place = Place(one.file, one.line, one.column)
+            self._add(place, one.rule, one.severity, one.message, one.hadoop)
+
     def add_idle(self, others: "Problems", hadoop: str) -> None:
         """Add what was found in settings that nothing reads at present: an error is a trap."""
         for problem in others.all:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.documents.gpus import GpuSetting
+from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
 from fairshare.documents.toml_tree import read_toml
@@ -224,9 +224,9 @@ def collect_directory(
     toml = directory / shell.FILE
     sound = len(problems.errors)
     root = read_toml(read_file(toml, problems) or b"", str(toml), problems)
-    if gpus is None and len(problems.errors) > sound:
-        gpus = "auto"  # what cannot be read may assign them: their type is not what is wrong then
-    assigned = (gpus_of(root) if gpus is None else gpus) != "none"
+    unread = len(problems.errors) > sound
+    chosen = "auto" if unread else gpus_of(root)  # what cannot be read may assign GPUs
+    assigned = (chosen if gpus is None else gpus) != "none"
     store = ConfigurationStore()
     if family is not None:
         kept = _declared(family, counted)
@@ -254,7 +254,9 @@ def collect_directory(
     located = msgspec.structs.replace(located, engine=engine)
     if runs_here(engine.kind):
         report_other_sizes(site, engine.memory_mb, engine.vcores, problems)
-    settings_read = family.read(Source(directory, site, located), problems)
+    found = Problems()
+    settings_read = family.read(Source(directory, site, located), found)
+    problems.add(one for one in found.all if not unread or GPU not in one.message)
     fairness = fairness_of(located.fairness, types, root, problems)
     return Configuration(
         scheduler=family.name,

@@ -123,12 +123,10 @@ def test_a_damaged_state_is_not_a_fault_of_the_configuration(conf, tmp_path):
     assert read_settings(conf, Overrides(state_directory=tmp_path)).types.names[2:] == ()
 
 
-def test_a_broken_fairshare_toml_is_the_only_mistake_of_a_cluster_with_gpus(tmp_path):
-    declared = "<property><name>yarn.resource-types</name><value>yarn.io/gpu</value></property>"
-    (tmp_path / "yarn-site.xml").write_text(f"<configuration>{declared}</configuration>")
+@pytest.mark.parametrize("maximum", ["yarn.io/gpu=2", "4096 mb, 4 vcores"])
+def test_what_a_broken_fairshare_toml_may_assign_is_not_a_mistake_elsewhere(tmp_path, maximum):
     (tmp_path / "fair-scheduler.xml").write_text(
-        '<allocations><queue name="a"><maxResources>yarn.io/gpu=2</maxResources></queue>'
-        "</allocations>"
+        f'<allocations><queue name="a"><maxResources>{maximum}</maxResources></queue></allocations>'
     )
     (tmp_path / "fairshare.toml").write_text('[engine]\ngpus = "auto"\n[engine]\nvcores = 2\n')
     (problem,) = [one for one in lint(tmp_path) if "gpu" in str(one) or one.severity == "error"]
