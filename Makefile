@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces papers rest-samples lint format bench bench-compare bench-rival screenshots soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces papers fairness rest-samples lint format bench bench-compare bench-rival screenshots soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,9 @@ lab-cluster: $(RAY) ## show a day of three "hosts" under users' accounts, with f
 
 papers: $(STAMP) ## write docs/papers.md: published results beside ours (3 minutes)
 	@$(BIN)/python -m benchmarks.papers
+
+fairness: $(STAMP) ## write the measured part of docs/fairness.md, with its plots (3 minutes)
+	@$(BIN)/python -m benchmarks.fairness
 
 traces: $(STAMP) ## write docs/traces.md: traces of real clusters under four configurations (15 minutes; TRACES=DIR)
 	@$(BIN)/python -m benchmarks.traces $(TRACES)

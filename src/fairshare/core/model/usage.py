@@ -238,8 +238,9 @@ class Ledger:
         """Count what has changed at the last instant; before an attempt changes its queue, starts
         or ends, too."""
         for attempt, before in self.changed.values():
-            change = subtract(attempt.used, before)
-            self.use(self.now_ms, attempt.application.queue, attempt.user, change)
+            if attempt.used != before:  # often one container has taken the place of another
+                change = subtract(attempt.used, before)
+                self.use(self.now_ms, attempt.application.queue, attempt.user, change)
         self.changed.clear()
 
     def use(self, now_ms: int, queue: str, user: str, resource: Resource) -> None:
