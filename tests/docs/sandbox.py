@@ -40,6 +40,19 @@ export HOME=/home/root
 mkdir "$HOME"
 cd "$HOME"
 """
+_WITHOUT_GPUS = """
+mkdir /run/dev
+for name in null zero full random urandom tty; do
+  touch /run/dev/$name && mount --bind /dev/$name /run/dev/$name
+done
+ln -s /proc/self/fd /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2 /run/dev
+mv /run/dev/0 /run/dev/stdin && mv /run/dev/1 /run/dev/stdout && mv /run/dev/2 /run/dev/stderr
+mkdir /run/dev/pts /run/dev/shm && ln -s pts/ptmx /run/dev/ptmx
+mount --bind /dev/pts /run/dev/pts && mount -t tmpfs tmpfs /run/dev/shm
+mount --rbind /run/dev /dev
+if [ -e /proc/driver/nvidia ]; then mount -t tmpfs tmpfs /proc/driver/nvidia; fi
+"""
+"""Where the real machine has GPUs of NVIDIA: the pages pretend to have others."""
 
 
 def _opened(place: Path) -> str:
@@ -57,7 +70,9 @@ mkdir -p {place} && mount --bind /run/opened {place}
 def run(script: str, timeout_s: float = 120) -> str:
     """What a script of bash prints on the new machine; it ends at the first line that fails."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    lines = ["set -e", f"python -c '{_UP}'", _MACHINE, _opened(Path(sys.base_prefix)), "set -x"]
+    hidden = _WITHOUT_GPUS if next(Path("/dev").glob("nvidia*"), None) else ""
+    opened = _opened(Path(sys.base_prefix))
+    lines = ["set -e", f"python -c '{_UP}'", _MACHINE, hidden, opened, "set -x"]
     environment = {"PATH": path, "LANG": "C.UTF-8"}
     done = subprocess.run(
         [*_NAMESPACES, "bash", "-c", "\n".join([*lines, script])],

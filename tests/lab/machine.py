@@ -48,10 +48,10 @@ def script_of(lines: str) -> str:
             commands[-1] += f"\n{line}"
             end = "" if line.strip() == end else end
             continue
-        commands.append(line.strip().replace("ROOT", str(ROOT)))
+        commands.append(line.strip())
         here = re.search(r"<<'(\w+)'", line)
         end = here[1] if here else ""
-    return "\n".join(map(as_user, commands))
+    return "\n".join(map(as_user, commands)).replace("ROOT", str(ROOT))
 
 
 def as_user(command: str) -> str:
@@ -89,7 +89,7 @@ def main() -> None:
     for finding in FINDINGS:
         if not names or finding.name in names:
             print(json.dumps([finding.name, finding.title, judge(finding)]), flush=True)
-    print(shell("fairshare shutdown --stop-containers --yes"), file=sys.stderr)
+    print(shell("fairshare shutdown --stop-containers"), file=sys.stderr)
 
 
 if __name__ == "__main__":
