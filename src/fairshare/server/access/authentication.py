@@ -57,8 +57,8 @@ class Authentication:
         token = token.strip()
         if scheme.lower() == "bearer" and token:
             if token.startswith(PREFIX):
-                tokens = self._settings.tokens
-                return self.users.identify(token, self._now_ms(), all_kinds=tokens)
+                own, others = self._settings.account_tokens > 0, self._settings.tokens
+                return self.users.identify(token, self._now_ms(), own=own, others=others)
             return self._driver(token)
         if peer.startswith(PEER):
             return self.peers.identify(peer)

@@ -87,17 +87,24 @@ class Attempts:
 
 
 def network_of(address: str) -> str:
-    """The address whose guesses count together: of IPv6 the /64, all of which one host may have.
+    """The address whose guesses count together: of IPv6 the /64, all of which one host may have,
+    and one for this machine, whose accounts may call from any of 127.0.0.0/8.
 
     >>> network_of("fd00::1:2"), network_of("10.0.0.1"), network_of("unix:1000")
     ('fd00::/64', '10.0.0.1', 'unix:1000')
+    >>> network_of("127.0.0.9"), network_of("::1"), network_of("::ffff:10.0.0.1")
+    ('loopback', 'loopback', '10.0.0.1')
     """
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
         return address
+    if isinstance(known, ipaddress.IPv6Address):
+        known = known.ipv4_mapped or known
+    if known.is_loopback:
+        return "loopback"
     if known.version == 4:
-        return address
+        return str(known)
     return str(ipaddress.ip_network((int(known), 64), strict=False))
 
 

@@ -115,9 +115,11 @@ class UserTokens:
                 raise FairshareError(f"there is no token {name!r}: `fairshare admin token list`")
             self._write(known)
 
-    def identify(self, text: str, now_ms: int, *, all_kinds: bool = True) -> Identity | None:
-        """The user of a token; None for one that is unknown, revoked or expired, and without
-        `all_kinds` for one that its user has not made."""
+    def identify(
+        self, text: str, now_ms: int, *, own: bool = True, others: bool = True
+    ) -> Identity | None:
+        """The user of a token; None for one that is unknown, revoked or expired, or of a kind that
+        is not taken: `own` ones, which their users have made, and `others`."""
         form = _FORM.fullmatch(text)
         if form is None:
             return None
@@ -128,7 +130,7 @@ class UserTokens:
             return None
         if token.expires_ms is not None and now_ms >= token.expires_ms:
             return None
-        if not (all_kinds or token.own):
+        if not (own if token.own else others):
             return None
         return Identity(token.user, token.administrator, f"token {token.name}")
 

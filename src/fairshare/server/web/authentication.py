@@ -117,17 +117,20 @@ class AuthenticationMiddleware:
 
     def _why_wrong(self) -> str:
         settings = self.server.settings.authentication
-        own = "print one of your own on the server's machine with `fairshare login`, or "
-        ways = own if settings.account_tokens else ""
+        wrong = "this token is unknown, revoked or too old"
+        if not settings.tokens:
+            wrong += ", or an administrator's, which this server does not take"
+        ways = []
+        if settings.account_tokens:
+            ways.append("print one of your own on the server's machine with `fairshare login`")
         if settings.tokens:
-            return (
-                "this token is unknown, revoked or too old:"
-                f" {ways}ask an administrator for a new one"
+            ways.append("ask an administrator for a new one")
+        else:
+            ways.append(
+                "have tokens = true set below [authentication] in fairshare.toml, and the server"
+                " restarted"
             )
-        return (
-            f"this server takes no tokens of administrators: {ways}have tokens = true set below"
-            " [authentication] in fairshare.toml, and the server restarted"
-        )
+        return f"{wrong}: {', or '.join(ways)}"
 
     def _how_to_authenticate(self, peer: str) -> str:
         if peer.startswith(PEER):

@@ -94,6 +94,7 @@ async def _by_password(
             "this server takes no passwords: an administrator names a service of PAM with"
             " pam_service below [authentication] in fairshare.toml",
         )
+    _check_own_tokens(request)
     address = address_of_scope(request.scope)
     keys = (f"account {user}", f"address {network_of(address)}")
     turns: Turns = request.app.state.password_turns
@@ -135,16 +136,20 @@ async def make_code(request: Request) -> Response:
     return answer(SignInCode(server.url, code, expires_ms), 201)
 
 
-def _account(request: Request, body: ActorBody) -> Identity:
-    """The account that calls, or the one for which an administrator asks. Raises InputError unless
-    the kernel has named the caller, and accounts may have tokens of their own."""
-    server = server_of(request)
-    if not server.settings.authentication.account_tokens:
+def _check_own_tokens(request: Request) -> None:
+    """Raise InputError unless accounts may have tokens of their own."""
+    if not server_of(request).settings.authentication.account_tokens:
         raise InputError(
             "no-own-tokens",
             "account_tokens = 0 below [authentication] in fairshare.toml: an administrator makes"
             " the tokens here, with `fairshare admin token create`",
         )
+
+
+def _account(request: Request, body: ActorBody) -> Identity:
+    """The account that calls, or the one for which an administrator asks. Raises InputError unless
+    the kernel has named the caller, and accounts may have tokens of their own."""
+    _check_own_tokens(request)
     shown = "authorization" in request.headers
     if shown or not peer_of_scope(request.scope).startswith(PEER):
         unset = "; unset FAIRSHARE_TOKEN" if shown else ""

@@ -170,6 +170,28 @@ async def test_guesses_are_bounded_for_an_account_and_for_an_address(house, pass
     assert len(passwords) == 2 * ATTEMPTS + 1
 
 
+async def test_guesses_of_this_machines_accounts_count_together(house, passwords):
+    for number in range(ATTEMPTS):
+        guess = {"user": f"u{number}", "password": "wrong"}
+        await house.ask("/sign-in", guess, address=f"127.0.{number}.1")
+    bob = {"user": "bob", "password": "right"}
+    assert (await house.ask("/sign-in", bob, address="127.9.9.9")).status_code == 429
+    assert (await house.ask("/sign-in", bob, address="::ffff:10.0.1.2")).status_code == 201
+
+
+async def test_without_own_tokens_none_is_made_or_taken(server_settings, engine, passwords):
+    house = await served(
+        server_settings, engine, socket=True, tokens=True, pam_service="login", account_tokens=0
+    )
+    users = house.server.authentication.users
+    earlier = users.create("ann", house.server.service.now_ms(), own_most=3)
+    answer = await house.ask("/sign-in", {"user": "ann", "password": "right"})
+    assert (answer.json()["code"], passwords) == ("no-own-tokens", [])
+    assert len(users.listed()) == 1
+    assert await house.user_of(earlier) is None, "made while accounts might make some"
+    await house.server.close()
+
+
 async def test_only_some_passwords_wait_for_their_turn(house, monkeypatch):
     go = threading.Event()
     monkeypatch.setattr(paths, "account_of_password", lambda *_: go.wait(10) and None)
