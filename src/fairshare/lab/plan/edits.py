@@ -1,4 +1,4 @@
-"""Changes to a history that a plan is asked about: other nodes, more or less work.
+"""Changes to a history that a plan is asked about: other nodes, more or less work, new work.
 
 They are functions of a world (`simulate/world.py`). What is copied has the run times of its
 original, so that a history and its change differ in nothing else.
@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, cycle, islice
+from statistics import median
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -28,7 +29,8 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.documents.sizes import MOST, parse_size
-from fairshare.lab.simulate.world import Entry, World
+from fairshare.lab.simulate.workload import GroupPlan, Workload
+from fairshare.lab.simulate.world import Entry, Life, World
 from fairshare.wording import counted
 
 _TIMES: Final = re.compile(r"(\d+(?:\.\d+)?)x")
@@ -274,6 +276,55 @@ def _is_of(entry: Entry, numbers: set[ApplicationId]) -> bool:
 
 def _of_queue(queue: str | None) -> str:
     return "" if queue is None else f" of {queue}"
+
+
+def with_workload(world: World, workload: Workload) -> Edited:
+    """The world with the applications of a workload, whose instants count from its beginning. Its
+    nodes are ignored. Containers start as fast as those of the world do in the median. Raises
+    ValueError.
+    """
+    if workload.sessions:
+        raise ValueError("sessions cannot join a history: give their applications instants (`at`)")
+    arrivals = [one for one in workload.arrivals if world.begin_ms + one.at_ms <= world.end_ms]
+    if not arrivals:
+        lasts_s = (world.end_ms - world.begin_ms) / 1_000
+        raise ValueError(f"no application arrives while the history lasts, which is {lasts_s:,g} s")
+    if any(plan.by_locality for one in arrivals for plan in one.plans):
+        raise ValueError("run times by locality cannot join a history: give tasks one duration")
+    world, numbers = _numbered(world)
+    starts_ms = [life.start_ms for lives in world.lives.values() for life in lives if life.start_ms]
+    start_ms = round(median(starts_ms)) if starts_ms else 0
+    entries, queues = list(world.entries), dict(world.queues)
+    all_lives, typical_ms = dict(world.lives), dict(world.typical_ms)
+    last = max((entry.number for entry in entries), default=0)
+    for number, arrival in enumerate(arrivals, numbers):
+        given = replace(arrival.submission, number=number)
+        at_ms = world.begin_ms + arrival.at_ms
+        entries.append(Entry(at_ms, last, 0, given))
+        queues[number] = full_name(given.queue)
+        for group, (spec, group_plan) in enumerate(zip(given.tasks, arrival.plans, strict=True)):
+            for task in range(spec.count):
+                all_lives[number, group, task] = _lives(group_plan, task, start_ms)
+            typical_ms[number, group] = group_plan.duration_ms(0)
+    reserved = _at_the_beginning(world, ReserveApplication(numbers + len(arrivals)))
+    words = f"{counted(len(arrivals), 'application')} of a workload"
+    if late := len(workload.arrivals) - len(arrivals):
+        words += f" ({counted(late, 'later one')} left out, as the history ends before)"
+    joined = replace(
+        world,
+        entries=_in_order([*entries, reserved]),
+        lives=all_lives,
+        typical_ms=typical_ms,
+        queues=queues,
+    )
+    return Edited(joined, words)
+
+
+def _lives(group_plan: GroupPlan, task: int, start_ms: int) -> tuple[Life, ...]:
+    """One for each attempt that fails, and the one that does not."""
+    run_ms = group_plan.duration_ms(task)
+    failing = next(n for n in count() if not group_plan.fails(task, n + 1))
+    return (*(Life(start_ms, run_ms, 1),) * failing, Life(start_ms, run_ms))
 
 
 # Both.

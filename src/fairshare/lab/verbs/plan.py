@@ -27,9 +27,11 @@ from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.problems import Problem
-from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes
+from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes, with_workload
 from fairshare.lab.plan.outcomes import Sums
 from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
+from fairshare.lab.simulate.readers import read_workload
+from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.world import World
 from fairshare.lab.verbs.histories import Traced, is_traced, read_world, traced_history
 from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse, skip_bad
@@ -166,6 +168,12 @@ def conditions(
     metavar="FACTOR",
     help="So many times the applications: 1.2 submits a fifth of them once more.",
 )
+@click.option(
+    "--join",
+    metavar="WORKLOAD",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The applications of a workload join, whose instants count from the history's beginning.",
+)
 @click.option("--queue", metavar="QUEUE", help="With --load: only those of this queue and below.")
 @click.option(
     "--seed", type=Whole(1), default=1, show_default=True, help="With --load: draws which ones."
@@ -215,6 +223,7 @@ def command(
     conf: Path | None,
     nodes: tuple[str, ...],
     load: float | None,
+    join: Path | None,
     queue: str | None,
     seed: int,
     against: Path,
@@ -226,8 +235,8 @@ def command(
     fail_if: tuple[Condition, ...],
     as_json: bool,
 ) -> None:
-    """Simulate a server's history with a new configuration, other nodes or another load, and print
-    what changes.
+    """Simulate a server's history with a new configuration, other nodes, another load or more
+    work, and print what changes.
 
     The first line says how many of the recorded decisions the simulation reproduces with the
     settings that were in force. Run times come from the history; those of containers that were
@@ -239,8 +248,10 @@ def command(
     The exit code is 1 if a condition of --fail-if holds, or if the new settings refuse an
     application that was taken.
     """
-    if conf is None and not nodes and load is None:
-        raise click.UsageError("Name a configuration directory, or a change: --nodes, --load.")
+    if conf is None and not nodes and load is None and join is None:
+        raise click.UsageError(
+            "Name a configuration directory, or a change: --nodes, --load, --join."
+        )
     if queue is not None and load is None:
         raise click.UsageError("--queue says whose load changes: name --load, too.")
     try:
@@ -259,7 +270,7 @@ def command(
             configuration = None if conf is None else configuration_for(conf, world)
             beat_ms = None if traced is None else traced.beat_ms
             expiry_ms = None if configuration is None else configuration.container_expiry_ms
-            edited, words = _edited(world, nodes, load, queue, seed)
+            edited, words = _edited(world, nodes, load, queue, seed, join)
             outcome = plan(world, configuration, expiry_ms, beat_ms, watch, edited)
     except KeyboardInterrupt:
         click.echo(
@@ -282,7 +293,12 @@ def command(
 
 
 def _edited(
-    world: World, nodes: Sequence[str], load: float | None, queue: str | None, seed: int
+    world: World,
+    nodes: Sequence[str],
+    load: float | None,
+    queue: str | None,
+    seed: int,
+    join: Path | None,
 ) -> tuple[World | None, tuple[str, ...]]:
     """The changed world, None if nothing of it changes, and what was changed in words."""
     words = []
@@ -293,6 +309,10 @@ def _edited(
             words.append(said)
         if load is not None:
             edited, said = with_load(edited or world, load, queue, seed)
+            words.append(said)
+        if join is not None:
+            workload = read_workload(join, ReaderOptions(types=world.types))
+            edited, said = with_workload(edited or world, workload)
             words.append(said)
     except ValueError as error:
         raise Failure(str(error)) from None

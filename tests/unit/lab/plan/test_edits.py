@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from fairshare.core.model.inputs import SubmitApplication
-from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes
+from fairshare.core.model.work import Command, TaskGroup
+from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes, with_workload
 from fairshare.lab.plan.planning import Proposal, plan
+from fairshare.lab.simulate.workload import Arrival, GroupPlan, Session, Workload
 from fairshare.lab.verbs.histories import read_world
 
 from .test_plan import plan as run_plan
@@ -146,3 +148,56 @@ def test_settings_of_machines_are_named_as_ignored(tmp_path, history):
     reported = run_plan(tmp_path, history, 3.0)
     text = " ".join(reported.stdout.split())
     assert "nodes = 6: the machines are the history's, and --nodes changes them" in text
+
+
+WORKLOAD = """
+applications:
+  - at: 5s
+    user: eve
+    queue: root.a
+    groups: [{name: g, count: 2, resources: {memory-mb: 1024, vcores: 1}, duration: 10s}]
+  - at: 10h
+    user: eve
+    queue: root.a
+    groups: [{name: g, resources: {memory-mb: 1024}, duration: 10s}]
+"""
+
+
+def test_a_workload_that_joins_takes_its_part(tmp_path, history):
+    (tmp_path / "more.yaml").write_text(WORKLOAD)
+    options = ("--join", str(tmp_path / "more.yaml"), "--json")
+    found = json.loads(run_plan(tmp_path, history, 3.0, *options).stdout)
+    assert found["edits"] == [
+        "1 application of a workload (1 later one left out, as the history ends before)"
+    ]
+    users = {one["name"]: one for one in found["users"]}
+    assert users["eve"]["before"] is None
+    assert users["eve"]["after"]["turnaround_mean"] >= 10_000
+    later_ms = {
+        name: users[name]["after"]["turnaround_mean"] - users[name]["before"]["turnaround_mean"]
+        for name in ("ann", "bob")
+    }
+    assert sum(later_ms.values()) > 0
+    world = read_world(history)
+    joined = with_workload(world, Workload((), (arrival(5_000, failing=2),))).world
+    number = max(joined.queues)
+    assert [life.exit_code for life in joined.lives[number, 0, 0]] == [1, 1, 0]
+
+
+def arrival(at_ms, failing=0, **more):
+    group = TaskGroup("g", 1, (1024, 1), Command(("true",)))
+    submission = SubmitApplication("eve", "root.a", tasks=(group,))
+    return Arrival(at_ms, submission, (GroupPlan(10_000, failing, **more),))
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        (Workload((), (arrival(10**9),)), "no application arrives while the history lasts"),
+        (Workload((), (), sessions=(Session(0, ()),)), "sessions cannot join"),
+        (Workload((), (arrival(1, rack_factor=2.0),)), "by locality cannot join"),
+    ],
+)
+def test_a_workload_that_cannot_join_is_refused(history, workload, words):
+    with pytest.raises(ValueError, match=words):
+        with_workload(read_world(history), workload)
