@@ -9,13 +9,11 @@ from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.configuration import Configuration, Refreshed
 from fairshare.settings.directory import read_directory
-from fairshare.settings.fairness import SECTION as FAIRNESS
 from fairshare.settings.registry import family_of
 from fairshare.settings.resource_types import RESOURCE_TYPES, maximum_key
 from fairshare.settings.shell import FILE as SHELL_FILE
-from fairshare.settings.shell import ShellSettings
+from fairshare.settings.shell import RELOADED, ShellSettings
 from fairshare.settings.site import Site
-from fairshare.settings.time_limits import SECTION as TIME_LIMITS
 
 
 def refresh(
@@ -43,7 +41,7 @@ def refresh(
     settings = family.refreshed(started, in_force, now, problems)
     problems.raise_errors()
     settings = msgspec.structs.replace(
-        settings, fairness=now.settings.fairness, time_limits=now.settings.time_limits
+        settings, **{name: getattr(now.settings, name) for name in RELOADED}
     )
     restart = tuple(_needs_restart(started, now))
     return Refreshed(settings, restart, now.problems, now.store)
@@ -75,7 +73,7 @@ def _changed_keys(before: ShellSettings, now: ShellSettings) -> Iterator[str]:
     old |= old.pop("sections")
     new |= new.pop("sections")
     for section, keys in new.items():
-        if section in (FAIRNESS, TIME_LIMITS):
+        if section in RELOADED:
             continue
         for key, value in keys.items():
             if old[section][key] != value:

@@ -26,8 +26,10 @@ from fairshare.documents.structs import At, read
 from fairshare.documents.toml_tree import read_toml
 from fairshare.documents.values import TEXT, TEXTS, Reader, Value, either, list_of, one_of, parsed
 from fairshare.settings.engines import ENGINES
+from fairshare.settings.fairness import SECTION as FAIRNESS
 from fairshare.settings.fairness import FairnessSettings
 from fairshare.settings.limits import LimitSettings
+from fairshare.settings.time_limits import SECTION as TIME_LIMITS
 from fairshare.settings.time_limits import TimeLimitSettings
 
 
@@ -96,6 +98,9 @@ def read_label_tables(tables: Mapping[str, Node], reader: Reader) -> LabelTables
 
 FILE: Final = "fairshare.toml"
 RULE: Final = "toml-key"
+RELOADED: Final = (FAIRNESS, TIME_LIMITS)
+"""The sections that a reload applies: fields of these names in the settings of all schedulers,
+whose own files do not have them."""
 _DAY_MS: Final = 86_400_000
 
 

@@ -54,6 +54,18 @@ async def test_a_change_is_in_force_at_once_and_makes_a_new_version(server):
     assert (shown[f"{P}root.queues"], shown[f"{P}root.b.capacity"]) == ("a,b,c", "35")
 
 
+async def test_a_change_keeps_what_the_servers_own_file_says_of_tasks_and_of_the_past(place):
+    toml = place.conf / "fairshare.toml"
+    toml.write_text('[time_limits]\nmaximum_s = 5\n[fairness]\nhalf_life_s = "1h"\n')
+    server = await place.start()
+    before = server.service.state.settings
+    await mutation.update(server, read_json(FIVE), "ann")
+    after = server.service.state.settings
+    assert after.time_limits["root"].maximum_ms == 5_000
+    assert (after.time_limits, after.fairness) == (before.time_limits, before.fairness)
+    await server.close()
+
+
 async def test_a_change_outlives_the_server_and_the_file_counts_no_more(place):
     server = await place.start()
     await mutation.update(server, read_json(FIVE), "ann")
