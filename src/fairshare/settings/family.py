@@ -124,7 +124,8 @@ class SchedulerFamily(ABC, Generic[Settings]):
     """The files that a directory may have for it beside those that all schedulers share."""
 
     settings_type: ClassVar[type[msgspec.Struct]]
-    """The class of its settings. They have `types`, `minimum_allocation`, `maximum_allocation`."""
+    """The class of its settings. They have `types`, `minimum_allocation`, `maximum_allocation`,
+    and `fairness` and `time_limits` if it follows these sections of fairshare.toml."""
 
     stored_classes: ClassVar[tuple[StoredClass, ...]] = ()
     """The classes of the scheduler, its settings and its state, by which snapshots find them."""

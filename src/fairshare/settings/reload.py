@@ -40,8 +40,9 @@ def refresh(
     family = family_of(started.scheduler)
     settings = family.refreshed(started, in_force, now, problems)
     problems.raise_errors()
+    followed = [name for name in RELOADED if name in now.settings.__struct_fields__]
     settings = msgspec.structs.replace(
-        settings, **{name: getattr(now.settings, name) for name in RELOADED}
+        settings, **{name: getattr(now.settings, name) for name in followed}
     )
     restart = tuple(_needs_restart(started, now))
     return Refreshed(settings, restart, now.problems, now.store)

@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 from click.testing import CliRunner
 from tests.manual_engine import ManualEngine
@@ -19,6 +20,7 @@ from tests.unit.settings.round_robin import PER_TURN, RoundRobinSettings
 from fairshare.cli.verbs import fairshare
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import LoadConfiguration
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import ConfigurationError
 from fairshare.lab.scenarios.document import read_scenario
@@ -31,8 +33,10 @@ from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.app import build_app
 from fairshare.settings import registry
 from fairshare.settings.directory import read_directory
+from fairshare.settings.family import ReadSettings
 from fairshare.settings.linting import lint
 from fairshare.settings.registry import FAMILIES, family_of
+from fairshare.settings.reload import refresh
 
 NAME = round_robin.RoundRobinFamily.name
 TASK = {"command": "work", "resources": {"memory-mb": 1024, "vcores": 1}, "count": 3}
@@ -197,3 +201,23 @@ def test_a_snapshot_has_its_state(directory):
     again = thaw(freeze(1, 1, {"manager": manager}))["manager"]
     assert again.scheduler.name == NAME
     assert again.scheduler.state.settings.containers_per_turn == 3
+
+
+class OwnSettings(msgspec.Struct, frozen=True):
+    """What a scheduler must have, and nothing of fairshare.toml."""
+
+    types: ResourceTypes = ResourceTypes()
+    minimum_allocation: tuple[int, ...] = (1024, 1)
+    maximum_allocation: tuple[int, ...] = (8192, 4)
+
+
+def test_a_scheduler_may_have_settings_of_its_own_class(directory, monkeypatch):
+    family = round_robin.RoundRobinFamily
+    monkeypatch.setattr(family, "settings_type", OwnSettings)
+    monkeypatch.setattr(family, "read", lambda *_: ReadSettings(OwnSettings()))
+    conf = directory()
+    found = read_directory(conf)
+    assert refresh(found, found.settings).settings == OwnSettings()
+    (conf / "fairshare.toml").write_text("[time_limits]\nmaximum_s = 60\n")
+    with pytest.raises(ConfigurationError, match=r"fairshare\.toml:1.*does not follow \[time_lim"):
+        read_directory(conf)
