@@ -119,8 +119,20 @@ def asserted_queue(name: str, text: str) -> list[Place]:
     ]
 
 
+OPEN_START = re.compile(r'sys\.executable,\s*"-m"')
+
+
+def open_start(name: str, text: str) -> list[Place]:
+    """Programs of Python that would import what others put into the current directory."""
+    return [
+        f"{name}: {one[0]} imports from the current directory: give -P"
+        for one in OPEN_START.finditer(text)
+    ]
+
+
 MODULE_RULES: tuple[Rule, ...] = (
     missing_docstring,
+    open_start,
     vague_name,
     asserted_queue,
 )
@@ -151,6 +163,7 @@ BREAKING_SAMPLES: tuple[tuple[Rule, str, str], ...] = (
     (vague_name, "manager2/order.py", ""),
     (asserted_queue, "m.py", "assert leaf is not None"),
     (asserted_queue, "m.py", "def f(queue):\n    assert queue.parent is not None\n"),
+    (open_start, "m.py", 'words = (sys.executable, "-m", "fairshare")'),
     (impure_code, "m.py", "def f():\n    print('here')\n"),
     (impure_code, "m.py", "from_file = open('x').read()\n"),
     (impure_code, "m.py", "now_ms = time.time() * 1000\n"),

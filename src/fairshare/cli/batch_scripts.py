@@ -272,7 +272,7 @@ def _read_line(script: Script, parser: click.Command, number: int, line: str) ->
             values = parser.make_context(MARK, list(words)).params
             break
         except click.NoSuchOption as error:
-            first, last = _unknown(words, error.option_name)
+            first, last = _unknown(parser, words, error.option_name)
             script.left_out.append(shlex.join(words[first:last]))
             del words[first:last]
         except click.UsageError as error:
@@ -290,14 +290,21 @@ def _read_line(script: Script, parser: click.Command, number: int, line: str) ->
                 raise click.UsageError(f"{script.path}:{number}: {shown}: {words_}") from error
 
 
-def _unknown(words: list[str], option: str) -> tuple[int, int]:
-    """The part of a line that is an unknown option with its value.
+def _unknown(parser: click.Command, words: list[str], option: str) -> tuple[int, int]:
+    """The part of a line that has an unknown option, with its value.
 
-    >>> _unknown(["-p", "gpu", "-A", "lab", "-n", "2"], "-A")
+    >>> _unknown(_parser(), ["-p", "gpu", "-A", "lab", "-n", "2"], "-A")
     (2, 4)
     """
-    whole = re.compile(re.escape(option) + ("(=.*)?" if option.startswith("--") else ".*"))
-    first = next((place for place, word in enumerate(words) if whole.fullmatch(word)), 0)
+    first = 0
+    for first in range(len(words)):  # it may be in a word with others, such as -Hx
+        try:
+            parser.make_context(MARK, words[: first + 1])
+        except click.NoSuchOption as error:
+            if error.option_name == option:
+                break
+        except click.UsageError:
+            pass  # the value is the next word
     last = first + 1
     while last < len(words) and not words[last].startswith("-"):
         last += 1

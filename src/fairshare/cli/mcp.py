@@ -165,7 +165,7 @@ class Tools:
 def _program(*words: str) -> dict[str, Any]:
     """What another verb prints as JSON; it ends by itself if it takes too long."""
     done = subprocess.run(
-        [sys.executable, "-m", "fairshare", *words],
+        [sys.executable, "-P", "-m", "fairshare", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -393,9 +393,7 @@ class RayEngine:
         ours, theirs = socket.socketpair()
         with (self._directory / "ray-driver.log").open("ab") as log, theirs:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "fairshare.ray.driver",
+                *(sys.executable, "-P", "-m", "fairshare.ray.driver"),
                 str(theirs.fileno()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,

@@ -293,7 +293,7 @@ def _check_ports(offer: Offer) -> None:
 
 def _in_background(offer: Offer) -> None:
     """Start the keeper, and wait until the raylet listens."""
-    words = [sys.executable, "-m", "fairshare", "node", *offer.words(), "--foreground"]
+    words = [sys.executable, "-P", "-m", "fairshare", "node", *offer.words(), "--foreground"]
     with joined.LOG.open("ab") as log:
         begin = log.tell()
         keeper = subprocess.Popen(
@@ -329,7 +329,7 @@ def _is_joined(offer: Offer) -> bool:
 
 
 def _write_unit(offer: Offer) -> None:
-    words = [sys.executable, "-m", "fairshare", "node", *offer.words(), "--foreground"]
+    words = [sys.executable, "-P", "-m", "fairshare", "node", *offer.words(), "--foreground"]
     text = UNIT_TEXT.format(line=" ".join(map(quoted, words)))
     try:
         UNIT.write_text(text)

@@ -61,7 +61,7 @@ def job(context: click.Context, arguments: tuple[str, ...]) -> None:
     if words[:1] == ["submit"]:
         words = with_metadata(words, server.user())
     environment = environment_for(server, os.environ)
-    line = (sys.executable, "-m", "ray.scripts.scripts", "job", *words)
+    line = (sys.executable, "-P", "-m", "ray.scripts.scripts", "job", *words)
     os.execve(sys.executable, line, environment)  # noqa: S606
 
 

@@ -70,7 +70,7 @@ def worker_command(address: str, cpus: int, memory_mb: int, gpus: int, name: str
     ]
 
 
-RAY_START = (sys.executable, "-m", "ray.scripts.scripts", "start", "--disable-usage-stats")
+RAY_START = (sys.executable, "-P", "-m", "ray.scripts.scripts", "start", "--disable-usage-stats")
 
 
 def free_port() -> int:

@@ -101,7 +101,7 @@ class DraftTrial:
 
     async def _plan(self, folder: str, last: str) -> dict[str, Any]:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "fairshare", "plan", folder, "--json", "--last", last),
+            *(sys.executable, "-P", "-m", "fairshare", "plan", folder, "--json", "--last", last),
             *("--against", str(self._state_directory)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

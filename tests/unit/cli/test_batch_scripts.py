@@ -78,7 +78,11 @@ def test_what_has_no_equivalent_is_named(read, line, named):
 
 
 @pytest.mark.parametrize(
-    "line", ["-A lab -p gpu -c 2", "-p gpu -A lab -c 2", "--qos=high -p gpu -Alab -c 2 --nice"]
+    "line",
+    [
+        *("-A lab -p gpu -c 2", "-p gpu -A lab -c 2", "--qos=high -p gpu -Alab -c 2 --nice"),
+        "-c 2 -p gpu -QA",
+    ],
 )
 def test_what_is_known_of_a_line_counts_beside_what_is_not(read, line):
     script = read(f"#SBATCH {line}")

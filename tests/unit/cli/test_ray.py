@@ -27,11 +27,11 @@ def run(monkeypatch):
         done = CliRunner().invoke(fairshare, ["ray", "job", *words], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         [(program, line, environment)] = started
-        assert (program, line[:4]) == (
+        assert (program, line[:5]) == (
             sys.executable,
-            (sys.executable, "-m", "ray.scripts.scripts", "job"),
+            (sys.executable, "-P", "-m", "ray.scripts.scripts", "job"),
         )
-        return line[4:], environment
+        return line[5:], environment
 
     return run
 
