@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from fairshare.api.fairness import Budget
+from fairshare.api.showing import framed, shown
 
 REPORT_GROUPS: Final = ("user", "queue", "tag", "name", "state", "node", "month", "day")
 """What a report can be divided by."""
@@ -83,12 +84,18 @@ class PastApplications(msgspec.Struct, frozen=True):
     applications: tuple[PastApplication, ...] = ()
     more: bool = False
 
+    _repr_html_ = shown
+    to_frame = framed
+
 
 class PastContainers(msgspec.Struct, frozen=True):
     """Containers that ended, the last one first. `more`: there are further ones."""
 
     containers: tuple[PastContainer, ...] = ()
     more: bool = False
+
+    _repr_html_ = shown
+    to_frame = framed
 
 
 class ReportRow(Use, frozen=True, kw_only=True):
@@ -108,3 +115,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     until_ms: int = 0
     rows: tuple[ReportRow, ...] = ()
     budgets: tuple[Budget, ...] = ()
+
+    _repr_html_ = shown
+    to_frame = framed

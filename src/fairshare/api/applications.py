@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from fairshare.api.fairness import Budget, PastUse
+from fairshare.api.showing import shown
 from fairshare.api.values import (
     EMPTY,
     MAX_TASKS,
@@ -216,6 +217,8 @@ class Application(ApplicationRow, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
     at_ms: int | UnsetType = UNSET
 
+    _repr_html_ = shown
+
     @property
     def over(self) -> bool:
         """Whether it has ended, in whatever way."""
@@ -325,6 +328,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget | None = None
     sentence: str
     remedy: str
+
+    _repr_html_ = shown
 
 
 class Reasons(msgspec.Struct, frozen=True, kw_only=True):

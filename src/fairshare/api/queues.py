@@ -6,6 +6,7 @@ import msgspec
 
 from fairshare.api.applications import Id
 from fairshare.api.fairness import PastUse
+from fairshare.api.showing import shown
 from fairshare.api.values import EMPTY, Amounts, Held
 
 Shared = TypeVar("Shared")
@@ -203,6 +204,8 @@ class Queue(QueueFields[Amounts, Amounts | None], frozen=True):
     capacity: CapacityFigures | None = None
     share: Share | None = None
 
+    _repr_html_ = shown
+
 
 class Queues(msgspec.Struct, frozen=True, kw_only=True):
     """Queues, root first; `at_ms` is None for now."""
@@ -279,3 +282,5 @@ class Owed(msgspec.Struct, frozen=True):
     sentence: str
     since_ms: int | None
     holders: tuple[Holder, ...]
+
+    _repr_html_ = shown

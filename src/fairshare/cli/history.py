@@ -13,7 +13,13 @@ from typing import Any
 
 import click
 
-from fairshare.api.accounting import REPORT_GROUPS, PastApplication, PastContainer, ReportRow
+from fairshare.api.accounting import (
+    REPORT_GROUPS,
+    PastApplication,
+    PastContainer,
+    Report,
+    ReportRow,
+)
 from fairshare.api.fairness import Budget
 from fairshare.cli.apps import CAUSES, STATES
 from fairshare.cli.cells import duration_text, memory_text, peak_text, short_queue, task_text
@@ -235,6 +241,11 @@ def _group_column(number: int, name: str) -> Shown[ReportRow]:
     return Shown(_TITLES.get(name, name.title()), of=value)
 
 
+def report_columns(usage: Report) -> tuple[Shown[ReportRow], ...]:
+    """The columns of a report: what it is grouped by, and the sums."""
+    return (*(_group_column(number, name) for number, name in enumerate(usage.by)), *SUMS)
+
+
 class _Report(click.Command):
     """The verb, which leaves the reports of simulations to `compare`."""
 
@@ -293,19 +304,18 @@ def report(client: Client, groups: tuple[str, ...], filters: dict[str, Any], for
     `fairshare compare RUN...`.
     """
     usage = client.report(by=groups or ("user",), **filters)
-    groups_shown = [_group_column(number, name) for number, name in enumerate(usage.by)]
     print_list(
         form,
         usage.rows,
         ReportRow,
-        (*groups_shown, *SUMS),
+        report_columns(usage),
         answer=lambda: usage,
         nothing="Nothing ended in this period.",
-        more=_budgets(usage.budgets),
+        more=budget_table(usage.budgets),
     )
 
 
-def _budgets(budgets: Sequence[Budget]) -> Listing | None:
+def budget_table(budgets: Sequence[Budget]) -> Listing | None:
     """What is left of the budgets of this month; None: there are none."""
     if not budgets:
         return None

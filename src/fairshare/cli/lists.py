@@ -160,14 +160,14 @@ def _print_columns(
     shown = [
         Shown(known[name].title, right=known[name].right, whole=True, of=known[name].of)
         if name in known
-        else _field_column(name, fields[name])
+        else field_column(name, fields[name])
         for name in chosen
     ]
     print_all(open_output(), list_table(shown, rows))
 
 
-def _field_column(name: str, field: str) -> Shown[Any]:
-    """A column of a field that has none of its own."""
+def field_column(name: str, field: str) -> Shown[Any]:
+    """A column of a field that has none of its own, by its name and that of the field."""
     title = name.capitalize().replace("-", " ")
     return Shown(
         title, whole=True, of=lambda row: field_text(field, getattr(row, field)) or NOTHING

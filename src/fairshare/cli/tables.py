@@ -156,6 +156,10 @@ class Facts:
         return fact_lines([(name, value.text) for name, value in self.pairs])
 
 
+Part: TypeAlias = Facts | Listing | Styled | Indented
+"""What verbs print, and what a notebook shows."""
+
+
 def open_output(*, stderr: bool = False) -> Output:
     """The terminal to which a verb prints, or a pipe, for which rich is not imported."""
     stream = sys.stderr if stderr else sys.stdout
@@ -191,7 +195,7 @@ def bar_width(console: Output) -> int:
 def ascii_only(console: Output) -> bool:
     """Whether bars are of plain characters: in pipes, and where the terminal has no others."""
     if isinstance(console, Pipe):
-        return True
+        return console.ascii_only
     return in_pipe(console) or not console.encoding.lower().startswith("utf")
 
 
@@ -224,13 +228,14 @@ LONGEST_LINE = 20_000
 
 
 class Pipe:
-    """Where a verb prints that prints to no terminal."""
+    """Where a verb prints that prints to no terminal; a notebook's bars are not of ASCII."""
 
     is_terminal = False
 
-    def __init__(self, width: int, *, stderr: bool) -> None:
+    def __init__(self, width: int, *, stderr: bool, ascii_only: bool = True) -> None:
         self.width = width
         self.stderr = stderr
+        self.ascii_only = ascii_only
 
 
 def table_lines(

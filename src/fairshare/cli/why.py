@@ -2,6 +2,7 @@
 it is owed, and of a user what all applications wait for."""
 
 import re
+from collections.abc import Iterable
 
 import click
 
@@ -9,7 +10,7 @@ from fairshare.api import routes
 from fairshare.cli.cells import amounts_text, instant_text
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.orders import named_tasks
-from fairshare.cli.tables import Indented, Output, Styled, open_output, print_all
+from fairshare.cli.tables import Indented, Part, Styled, open_output, print_all
 from fairshare.client import Client
 from fairshare.client.answers import Owed, Reason, Task
 from fairshare.client.errors import in_plain_words
@@ -44,7 +45,7 @@ def command(client: Client, subject: str | None, user: str | None, as_json: bool
     elif as_json:
         print_json(client.connection.get(path_of(routes.EXPLAIN_QUEUE, subject or "")))
     else:
-        _print_owed(open_output(), client.owed(subject or ""))
+        _print_lines(owed_parts(client.owed(subject or "")))
 
 
 def _explain_application(client: Client, application: str, as_json: bool) -> None:
@@ -66,7 +67,6 @@ def _explain_application(client: Client, application: str, as_json: bool) -> Non
         click.echo(f"It is not waiting: {plain(states)}.")
         return
     reasons = [one for one in client.reasons(application) if about(one.group)]
-    console = open_output()
     if not reasons:
         details = client.application(application)
         if details.state == "REJECTED":
@@ -75,17 +75,24 @@ def _explain_application(client: Client, application: str, as_json: bool) -> Non
             why = f" {in_plain_words(details.diagnostics)}" if details.diagnostics else ""
             click.echo(f"It is not waiting: it is {details.state}.{why}")
         return
-    for reason in reasons:
-        _print_reason(console, reason)
+    _print_lines(part for reason in reasons for part in reason_parts(reason))
 
 
-def _print_reason(console: Output, reason: Reason) -> None:
+def _print_lines(parts: Iterable[Part]) -> None:
+    console = open_output()
+    for part in parts:
+        print_all(console, part)
+
+
+def reason_parts(reason: Reason) -> list[Part]:
+    """What waits, why, and what would end the wait."""
     about = _about(reason)
-    if about:
-        print_all(console, Styled(plain(about), style="bold"))
-    for text, style in ((reason.sentence, ""), (reason.remedy, "dim")):
-        words = Styled(plain(text), style=style)
-        print_all(console, Indented(words, 2 if about else 0))
+    said = [(reason.sentence, ""), (reason.remedy, "dim")]
+    heading: list[Part] = [Styled(plain(about), style="bold")] if about else []
+    return [
+        *heading,
+        *(Indented(Styled(plain(text), style=style), 2 if about else 0) for text, style in said),
+    ]
 
 
 def _about(reason: Reason) -> str:
@@ -98,7 +105,7 @@ def _about(reason: Reason) -> str:
     return f"{reason.group}: {waits}" if reason.group else waits
 
 
-def _print_owed(console: Output, owed: Owed) -> None:
+def owed_parts(owed: Owed) -> list[Part]:
     """What a queue is owed, with a paragraph for each cause."""
     lines = [owed.sentence]
     if owed.since_ms is not None:
@@ -108,17 +115,17 @@ def _print_owed(console: Output, owed: Owed) -> None:
             f"{one.queue} by {_amount_text(one.amount, owed.type)}" for one in owed.holders
         )
         lines.append(f"Above their shares: {holders}.")
-    print_all(console, Styled(plain(" ".join(lines))))
+    parts: list[Part] = [Styled(plain(" ".join(lines)))]
     for part in owed.parts:
         about = f"{_amount_text(part.amount, owed.type)}: {part.words}"
         if part.applications > 1:
             about += f" ({counted(part.applications, 'application')})"
-        print_all(console, Styled(plain(about), style="bold"))
+        parts.append(Styled(plain(about), style="bold"))
         said = [(part.sentence, ""), (part.remedy, "dim")] if part.sentence else []
         if part.first:
             said.insert(0, (f"{part.first}:", ""))
-        for text, style in said:
-            print_all(console, Indented(Styled(plain(text), style=style), 2))
+        parts += [Indented(Styled(plain(text), style=style), 2) for text, style in said]
+    return parts
 
 
 def _amount_text(amount: int, name: str) -> str:

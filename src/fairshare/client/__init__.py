@@ -10,6 +10,7 @@ master. `AsyncClient` (in `async_client`) and `Executor` (in `executor`) are imp
 want them, from `fairshare` itself. The errors that they raise are in `fairshare.client.errors`.
 """
 
+from fairshare.api.showing import Rows
 from fairshare.api.work import (
     ContainerRequest,
     Dependency,
@@ -62,6 +63,7 @@ __all__ = [
     "Progress",
     "Queue",
     "Refused",
+    "Rows",
     "ServerUnreachable",
     "Submission",
     "Task",

@@ -136,7 +136,7 @@ def exported(wanted: str, environment: Mapping[str, str] = os.environ) -> dict[s
 
 
 def private_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All further variables than those of `default`, for a server that does not record them;
+    r"""All further variables than those of `default`, for a server that does not record them;
     without those that are not text. Raises NotHere if they are too large.
 
     >>> private_variables({"PATH": "/bin", "HOME": "/root", "HF_HOME": "/data", "X": "\udcff"})

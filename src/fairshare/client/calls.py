@@ -14,6 +14,7 @@ from fairshare.api.accounting import PastApplications, PastContainers, Report
 from fairshare.api.applications import ApplicationRow
 from fairshare.api.cron import CronJob, Overlap
 from fairshare.api.routes import Route
+from fairshare.api.showing import Rows
 from fairshare.api.values import EMPTY
 from fairshare.api.work import Dependency, Submission
 from fairshare.client import callables
@@ -137,12 +138,11 @@ class CallTable:
         return taken(self._call(routes.LABEL_NODES, nodes=dict(nodes), known=known), _labels)
 
     @method
-    def order_nodes(
-        self, /, verb: str, nodes: Sequence[str], **more: int
-    ) -> Call[tuple[Node, ...]]:
+    def order_nodes(self, /, verb: str, nodes: Sequence[str], **more: int) -> Call[Rows[Node]]:
         """`drain`, `undrain` or `decommission` (with `timeout_ms`) nodes; all nodes as they are."""
         return taken(
-            self._call(ORDERS[verb], nodes=tuple(nodes), **more), lambda answer: answer.nodes
+            self._call(ORDERS[verb], nodes=tuple(nodes), **more),
+            lambda answer: Rows(answer.nodes, Node),
         )
 
     @method
@@ -176,14 +176,16 @@ class CallTable:
         return _properties(self._call(routes.FORMAT_PROPERTIES))
 
     @method
-    def queues(self) -> Call[tuple[Queue, ...]]:
+    def queues(self) -> Call[Rows[Queue]]:
         """All queues, the root first."""
-        return taken(self._call(routes.LIST_QUEUES), lambda answer: answer.queues)
+        return taken(
+            self._call(routes.LIST_QUEUES), lambda answer: Rows(answer.queues, Queue, answer.total)
+        )
 
     @method
-    def nodes(self) -> Call[tuple[Node, ...]]:
+    def nodes(self) -> Call[Rows[Node]]:
         """All nodes."""
-        return taken(self._call(routes.LIST_NODES), lambda answer: answer.nodes)
+        return taken(self._call(routes.LIST_NODES), lambda answer: Rows(answer.nodes, Node))
 
     @method
     def applications(
@@ -194,12 +196,12 @@ class CallTable:
         queue: str | None = None,
         tag: str | None = None,
         limit: int | None = None,
-    ) -> Call[tuple[Application, ...]]:
+    ) -> Call[Rows[Application]]:
         """The applications of that state, user and queue with that tag, the newest first."""
         call = self._call(
             routes.LIST_APPLICATIONS, state=state, user=user, queue=queue, tag=tag, limit=limit
         )
-        understand = Decoded(Applications, lambda answer: answer.applications)
+        understand = Decoded(Applications, lambda answer: Rows(answer.applications, Application))
         return Call(call.path, understand, parameters=call.parameters)
 
     @method
@@ -208,9 +210,12 @@ class CallTable:
         return self._call(routes.SHOW_APPLICATION, application)
 
     @method
-    def reasons(self, application: str | int) -> Call[tuple[Reason, ...]]:
+    def reasons(self, application: str | int) -> Call[Rows[Reason]]:
         """Why an application waits, the weightiest reason first; none if it waits for nothing."""
-        return taken(self._call(routes.LIST_REASONS, application), lambda answer: answer.reasons)
+        return taken(
+            self._call(routes.LIST_REASONS, application),
+            lambda answer: Rows(answer.reasons, Reason),
+        )
 
     @method
     def owed(self, queue: str) -> Call[Owed]:
@@ -218,15 +223,18 @@ class CallTable:
         return self._call(routes.EXPLAIN_QUEUE, queue)
 
     @method
-    def tasks(self, application: str | int) -> Call[tuple[Task, ...]]:
+    def tasks(self, application: str | int) -> Call[Rows[Task]]:
         """Every task of an application."""
-        return taken(self._call(routes.LIST_TASKS, application), lambda answer: answer.tasks)
+        return taken(
+            self._call(routes.LIST_TASKS, application), lambda answer: Rows(answer.tasks, Task)
+        )
 
     @method
-    def containers(self, application: str | int) -> Call[tuple[Container, ...]]:
+    def containers(self, application: str | int) -> Call[Rows[Container]]:
         """Every container of an application, alive or over."""
         return taken(
-            self._call(routes.LIST_CONTAINERS, application), lambda answer: answer.containers
+            self._call(routes.LIST_CONTAINERS, application),
+            lambda answer: Rows(answer.containers, Container),
         )
 
     @method
@@ -449,9 +457,9 @@ class CallTable:
         )
 
     @method
-    def cron_jobs(self) -> Call[tuple[CronJob, ...]]:
+    def cron_jobs(self) -> Call[Rows[CronJob]]:
         """The caller's cron jobs; of administrators, and without authentication, all."""
-        return taken(self._call(routes.LIST_CRON_JOBS), lambda answer: answer.jobs)
+        return taken(self._call(routes.LIST_CRON_JOBS), lambda answer: Rows(answer.jobs, CronJob))
 
     @method
     def add_cron_job(
