@@ -298,6 +298,17 @@ def test_a_new_month_has_a_new_budget(lab):
     assert cluster.used_by("ann") == SLOTS
 
 
+def test_a_new_month_takes_work_also_where_nothing_ran_meanwhile(lab):
+    cluster = lab("fair", "[fairness]\n" + BUDGET.format(hours=1, how="refuse"))
+    cluster.submit("a", "ann", 32, task_s=HOUR_S)
+    cluster.advance(2 * HOUR_S)
+    with pytest.raises(ValueError, match="budget-used-up"):
+        cluster.submit("a", "ann", 1)
+    cluster.advance(31 * 24 * HOUR_S)
+    cluster.submit("a", "ann", 1)
+    assert cluster.used_by("ann") == 1
+
+
 @pytest.mark.parametrize("scheduler", ["fair", "capacity", "fifo"])
 def test_whose_budget_is_used_up_comes_last_and_uses_what_is_idle(lab, scheduler):
     cluster = lab(scheduler, "[fairness]\n" + BUDGET.format(hours=10, how="last"))

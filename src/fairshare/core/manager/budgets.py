@@ -35,17 +35,21 @@ def follow(state: State, step: Step) -> None:
         step.emit(AsksChanged(attempt.id, ()))
 
 
-def check(state: State, queue: str, submission: SubmitApplication) -> None:
-    """Raise Refusal if a submission asks for what a budget of its queue or user has used up."""
+def check(state: State, now_ms: int, queue: str, submission: SubmitApplication) -> None:
+    """Raise Refusal if a submission asks for what a budget of its queue or user has used up.
+
+    The month may have ended since the last update, as there is none while nothing runs or waits.
+    """
     ledger = state.ledger
     if ledger is None or not ledger.over or submission.recovering:
         return
     sizes = [group.resource for group in submission.tasks]
     if submission.master is not None:
         sizes.append(submission.master)
+    spent = ledger.at(now_ms).spent
     for budget in ledger.refusals(queue, submission.user):
-        if any(size[budget.resource] for size in sizes):
-            use = BudgetUse(budget, ledger.spent[budget.key])
+        use = BudgetUse(budget, spent[budget.key])
+        if use.over and any(size[budget.resource] for size in sizes):
             raise Refusal("budget-used-up", refusal(use, state), queue)
 
 

@@ -316,7 +316,7 @@ class ResourceManager:
             if tasks is not given.tasks:
                 given = msgspec.structs.replace(given, tasks=tasks)
             self._check_tasks(step, number, queue, given.tasks)
-            budgets.check(self._state, queue, given)
+            budgets.check(self._state, step.now_ms, queue, given)
         except Refusal as refusal:
             if refusal.code == UNPLACEABLE:
                 # As in Hadoop: the client gets the error, and the application exists until killed.
