@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pwd
 import resource
 import subprocess
 import sys
@@ -125,9 +126,13 @@ def test_run_takes_along_the_whole_environment_which_is_not_recorded(shell, serv
     numbers = {one["name"]: one["id"] for one in json.loads(listed)["applications"]}
     again = shell("resubmit", numbers["secretive"])
     assert "the whole environment of a shell, which is not kept" in again.stderr
-    for left_out in ("default", "none"):
-        done = shell(*words, "--export", left_out, "--", "sh", "-c", 'echo "$SECRET"', **mine)
+    for left_out in (("--export", "default"), ("--export", "none"), ("--user", other_account())):
+        done = shell(*words, *left_out, "--", "sh", "-c", 'echo "$SECRET"', **mine)
         assert done.stdout == "\n"
+
+
+def other_account():
+    return next(one.pw_name for one in pwd.getpwall() if one.pw_uid not in (0, os.geteuid()))
 
 
 def test_umask_and_soft_limits_come_along(printed):

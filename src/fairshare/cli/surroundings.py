@@ -26,8 +26,10 @@ from fairshare.client.caller import (
     taken_along,
     this_caller,
 )
+from fairshare.client.discovery import own_user
 from fairshare.client.errors import NotHere
 from fairshare.documents.output_names import check_pattern
+from fairshare.this_machine import account_named
 from fairshare.wording import counted, plain_lines
 
 # Not compiled here, which every command would wait for: `re` keeps what it has compiled.
@@ -186,10 +188,12 @@ def with_caller(
 
     Only a server on this machine gets it without an option that says so. A job file names its
     directories itself. With `whole` all variables come along by default, of which only those of
-    other commands are recorded.
+    other commands are recorded; but not to another account, which could read the secrets of this.
     """
     here = shares_files(client.cluster())
-    whole = whole and here and options.get("export", "all") == "all" and "image" not in options
+    owner = account_named(submission.user or own_user() or "")
+    whole = whole and here and (owner is None or owner.pw_uid == os.geteuid())
+    whole = whole and options.get("export", "all") == "all" and "image" not in options
     wanted = "default" if whole else options.get("export", "default" if here else "none")
     variables = exported(wanted)
     if "export" not in options:
