@@ -212,18 +212,21 @@ def copy(remote: RemoteLogs, work: _Work) -> None:
 
 def _make_root(directory: Path) -> None:
     """Make the directory of all users, as Hadoop does, where it is missing. Raises ValueError where
-    any account could make it, as in /tmp, and another one has."""
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError:
-        taken = directory.lstat().st_uid not in (0, os.geteuid())
-        if taken and directory.parent.stat().st_mode & stat.S_IWOTH:
+    it, or one that it is in, is where any account could make it, as in /tmp, and another one has.
+    """
+    for path in reversed((directory, *directory.parents)):
+        try:
+            taken = path.lstat().st_uid not in (0, os.geteuid())
+        except FileNotFoundError:
+            path.mkdir()
+            if path == directory:
+                path.chmod(_FOR_ALL)
+            continue
+        if taken and path.parent.stat().st_mode & stat.S_IWOTH:
             raise ValueError(
-                f"{directory} is of another account, which could change all in it: remove it, or"
-                " name a directory elsewhere (yarn.nodemanager.remote-app-log-dir)"
-            ) from None
-        return
-    directory.chmod(_FOR_ALL)
+                f"{path} is of another account, which could change all in it: remove it, or name a"
+                " directory elsewhere (yarn.nodemanager.remote-app-log-dir)"
+            )
 
 
 def _enter(root: Path, steps: tuple[str, ...], rights: Rights | None) -> int:

@@ -72,7 +72,7 @@ def test_what_ended_without_a_server_is_copied_by_the_next_one(tmp_path: Path) -
 
 
 def test_a_link_in_the_place_of_a_users_directory_is_not_followed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     root, other = tmp_path / "remote", tmp_path / "other"
     root.mkdir()
@@ -87,28 +87,30 @@ def test_a_link_in_the_place_of_a_users_directory_is_not_followed(
             assert list(other.iterdir()) == []
 
     asyncio.run(body())
-    assert "are not aggregated" in caplog.text
+    assert "are not aggregated" in capfd.readouterr().err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes directories of other accounts")
+@pytest.mark.parametrize("below", ["", "logs"])
 def test_a_directory_that_another_account_has_made_first_where_all_can_is_not_used(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], below: str
 ) -> None:
     common = tmp_path / "tmp"
-    root = common / "logs"
-    root.mkdir(parents=True)
+    taken = common / "hadoop"
+    taken.mkdir(parents=True)
     common.chmod(0o1777)
-    os.chown(root, 4001, 4001)
+    os.chown(taken, 4001, 4001)
+    root = taken / below
 
     async def body() -> None:
         async with machine(tmp_path) as one:
             aggregate(one, root)
             await one.submit(context("echo hello"))
             await until(lambda: status(one) == "FAILED")
-            assert list(root.iterdir()) == []
+            assert list(taken.iterdir()) == []
 
     asyncio.run(body())
-    assert "is of another account, which could change all in it" in caplog.text
+    assert "is of another account, which could change all in it" in capfd.readouterr().err
 
 
 def test_commands_of_our_own_clients_are_not_copied(tmp_path: Path) -> None:
