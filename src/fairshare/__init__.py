@@ -16,15 +16,31 @@ _EXPORTED = {
     "AsyncClient": "fairshare.client.async_client",
     "Client": "fairshare.client",
     "Executor": "fairshare.client.executor",
+    "check": "fairshare.lab.calls",
+    "compare": "fairshare.lab.calls",
+    "lint": "fairshare.lab.calls",
+    "plan": "fairshare.lab.calls",
+    "simulate": "fairshare.lab.calls",
 }
 """What is imported when it is asked for: `import fairshare` itself brings nothing along."""
 
-__all__ = ["AsyncClient", "Client", "Executor", "__version__"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Executor",
+    "__version__",
+    "check",
+    "compare",
+    "lint",
+    "plan",
+    "simulate",
+]
 
 if TYPE_CHECKING:
     from fairshare.client import Client
     from fairshare.client.async_client import AsyncClient
     from fairshare.client.executor import Executor
+    from fairshare.lab.calls import check, compare, lint, plan, simulate
 
 
 def __getattr__(name: str) -> Any:

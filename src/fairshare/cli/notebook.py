@@ -210,7 +210,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-LISTS: Final[Mapping[type, Callable[[Rows[Any]], Sequence[Part | None]]]] = {
+LISTS: Final[dict[type, Callable[[Rows[Any]], Sequence[Part | None]]]] = {
     Queue: _queue_parts,
     Node: _node_parts,
     Application: lambda rows: [apps.application_table(PAGE, rows, _now_ms())],
@@ -220,7 +220,8 @@ LISTS: Final[Mapping[type, Callable[[Rows[Any]], Sequence[Part | None]]]] = {
     PastApplication: lambda rows: [list_table(history.APPLICATION_COLUMNS, rows)],
     PastContainer: lambda rows: [list_table(history.CONTAINER_COLUMNS, rows)],
 }
-"""What is shown of a list, by the class of its records; others have a column for each field."""
+"""What is shown of a list, by the class of its records; others have a column for each field.
+The laboratory adds its own."""
 
 PARTS: Final[Mapping[type, Callable[[Any], Sequence[Part | None]]]] = {
     Application: _application_parts,

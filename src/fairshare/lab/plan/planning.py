@@ -113,7 +113,10 @@ class Plan(msgspec.Struct, frozen=True):
     counts the containers that ran when the history begins, and `left_out` the applications of
     masters that lived then, which another scheduler cannot take up.
     `competed` says of each run what waited for room. `recorded_heartbeat_interval_ms` is None if
-    the history does not say it: then it is simulated with that of the configuration."""
+    the history does not say it: then it is simulated with that of the configuration. `edits` says
+    what else was changed, the nodes or the load, and `ignored` has the settings of machines that
+    were not followed. `trace` is what the reader of a trace left out or
+    assumed; None: the history is a server's."""
 
     proof: Proof
     scheduler_before: str
@@ -135,6 +138,14 @@ class Plan(msgspec.Struct, frozen=True):
     users: tuple[Difference, ...]
     moved: tuple[Moved, ...]
     recorded_heartbeat_interval_ms: int | None = None
+    edits: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    trace: tuple[str, ...] | None = None
+
+    def _repr_html_(self) -> str:
+        from fairshare.lab.notebook import plan_html  # terminals are not known here
+
+        return plan_html(self)
 
 
 def plan(

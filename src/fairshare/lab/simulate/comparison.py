@@ -133,6 +133,11 @@ class Comparison(msgspec.Struct, frozen=True):
     runs: tuple[Run, ...]
     pairings: tuple[Pairing, ...]
 
+    def _repr_html_(self) -> str:
+        from fairshare.lab.notebook import comparison_html  # terminals are not known here
+
+        return comparison_html(self)
+
 
 def compare(reports: Sequence[tuple[str, Report]]) -> Comparison:
     """Compare reports with their names."""

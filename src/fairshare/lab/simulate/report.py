@@ -4,8 +4,11 @@ All times are in milliseconds. Amounts are by resource type, in the order of the
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
+
+from fairshare.api.showing import Rows
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -141,6 +144,15 @@ class Report(msgspec.Struct, frozen=True):
     timeline: tuple[Sample, ...]
     notes: tuple[str, ...] = ()
     unfinished: tuple[Unfinished, ...] = ()
+
+    def _repr_html_(self) -> str:
+        from fairshare.lab.notebook import report_html  # terminals are not known here
+
+        return report_html(self)
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row for each application (`Rows.to_frame`)."""
+        return Rows(self.applications, ApplicationReport).to_frame()
 
 
 def cluster_total(report: Report) -> dict[str, int]:

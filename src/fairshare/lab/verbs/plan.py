@@ -22,7 +22,7 @@ from fairshare.cli.cells import (
     short_queue,
 )
 from fairshare.cli.options import DURATION, Whole, print_json
-from fairshare.cli.tables import Cell, Column, Facts, Listing, Styled, open_console, print_all
+from fairshare.cli.tables import Cell, Column, Facts, Listing, Part, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.durations import parse_duration_ms
@@ -33,7 +33,7 @@ from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
 from fairshare.lab.simulate.readers import read_workload
 from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.world import World
-from fairshare.lab.verbs.histories import Traced, is_traced, read_world, traced_history
+from fairshare.lab.verbs.histories import is_traced, read_world, traced_history
 from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse, skip_bad
 from fairshare.lab.verbs.simulation_watch import Watch
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE
@@ -257,21 +257,25 @@ def command(
     try:
         with Watch(at_once=True) as watch:
             watch.reads(against if is_traced(against) else against / JOURNAL_FILE)
-            traced = None
             if is_traced(against):
                 refuse(("last_ms",), f"{against} is a trace: --span takes its first part")
-                traced = traced_history(against, present, TraceOptions(mapping, limit, span), watch)
-                world = traced.world
             else:
                 refuse(
                     OF_TRACES, f"{against} is not a trace; a server's history has its own settings"
                 )
-                world = read_world(against, last_ms)
-            configuration = None if conf is None else configuration_for(conf, world)
-            beat_ms = None if traced is None else traced.beat_ms
-            expiry_ms = None if configuration is None else configuration.container_expiry_ms
-            edited, words = _edited(world, nodes, load, queue, seed, join)
-            outcome = plan(world, configuration, expiry_ms, beat_ms, watch, edited)
+            question = Question(
+                conf,
+                against,
+                nodes,
+                load,
+                join,
+                queue,
+                seed,
+                last_ms,
+                present,
+                TraceOptions(mapping, limit, span),
+            )
+            outcome = planned(question, watch)
     except KeyboardInterrupt:
         click.echo(
             "Ctrl-C ended it: there is no plan, as a comparison of a part would be misleading",
@@ -279,39 +283,65 @@ def command(
         )
         raise SystemExit(INTERRUPTED) from None
     failed = [one for one in fail_if if _holds(one, outcome)]
-    ignored = () if configuration is None else _ignored(configuration, world)
     if as_json:
-        more = {"edits": words, "ignored": ignored, "failed": [one.text for one in failed]}
-        print_json({**msgspec.to_builtins(outcome), **more})
+        print_json({**msgspec.to_builtins(outcome), "failed": [one.text for one in failed]})
     else:
         problems = () if conf is None else lint(conf)
-        show(open_console(), outcome, problems, last_ms, traced, words, ignored)
+        show(open_console(), outcome, problems, last_ms)
     for one in failed:
         click.echo(f"this holds: {one.text}", err=True)
     if failed or outcome.refused:
         raise SystemExit(1)
 
 
-def _edited(
-    world: World,
-    nodes: Sequence[str],
-    load: float | None,
-    queue: str | None,
-    seed: int,
-    join: Path | None,
-) -> tuple[World | None, tuple[str, ...]]:
+class Question(msgspec.Struct, frozen=True):
+    """What is planned: a configuration, other nodes, another load and the work that joins, on a
+    server's history, or on a trace under the configuration `present`."""
+
+    conf: Path | None
+    against: Path
+    nodes: Sequence[str] = ()
+    load: float | None = None
+    join: Path | None = None
+    queue: str | None = None
+    seed: int = 1
+    last_ms: int | None = None
+    present: Path | None = None
+    options: TraceOptions = TraceOptions()
+
+
+def planned(question: Question, watch: Watch) -> Plan:
+    """The answer; raises Failure, and what readers raise."""
+    against, traced = question.against, None
+    if is_traced(against):
+        traced = traced_history(against, question.present, question.options, watch)
+        world = traced.world
+    else:
+        world = read_world(against, question.last_ms)
+    conf = question.conf
+    configuration = None if conf is None else configuration_for(conf, world)
+    beat_ms = None if traced is None else traced.beat_ms
+    expiry_ms = None if configuration is None else configuration.container_expiry_ms
+    edited, words = _edited(world, question)
+    outcome = plan(world, configuration, expiry_ms, beat_ms, watch, edited)
+    ignored = () if configuration is None else _ignored(configuration, world)
+    notes = None if traced is None else traced.notes
+    return msgspec.structs.replace(outcome, edits=words, ignored=ignored, trace=notes)
+
+
+def _edited(world: World, question: Question) -> tuple[World | None, tuple[str, ...]]:
     """The changed world, None if nothing of it changes, and what was changed in words."""
     words = []
     edited = None
     try:
-        for change in nodes:
+        for change in question.nodes:
             edited, said = with_nodes(edited or world, change)
             words.append(said)
-        if load is not None:
-            edited, said = with_load(edited or world, load, queue, seed)
+        if question.load is not None:
+            edited, said = with_load(edited or world, question.load, question.queue, question.seed)
             words.append(said)
-        if join is not None:
-            workload = read_workload(join, ReaderOptions(types=world.types))
+        if question.join is not None:
+            workload = read_workload(question.join, ReaderOptions(types=world.types))
             edited, said = with_workload(edited or world, workload)
             words.append(said)
     except ValueError as error:
@@ -366,25 +396,33 @@ def show(
     found: Plan,
     problems: Sequence[Problem],
     last_ms: int | None = None,
-    traced: Traced | None = None,
-    edits: Sequence[str] = (),
-    ignored: Sequence[str] = (),
 ) -> None:
-    """Print a plan: its proof first. `last_ms` is the part of the history that was requested;
-    `traced` is that of a trace; `edits` are the changes of its machines and its work, and `ignored`
-    the settings that count for nothing."""
+    """Print a plan: its proof first. `last_ms` is the part of the history that was requested."""
+    for part in first_parts(found):
+        console.print(part)
+    print_all(console, *further_parts(found, problems, last_ms))
+
+
+def first_parts(found: Plan) -> list[Styled]:
+    """The proof, and what is refused."""
     proof = found.proof
     exact = proof.reproduced == proof.grants
     style = "green" if exact else "yellow"
-    console.print(
-        Styled(
-            f"the settings in force reproduce the history: {proof.reproduced:,} of"
-            f" {proof.grants:,} decisions",
-            style=style,
-        )
+    proved = Styled(
+        f"the settings in force reproduce the history: {proof.reproduced:,} of"
+        f" {proof.grants:,} decisions",
+        style=style,
     )
-    if found.refused:
-        console.print(Styled(_refusals(found), style="bold red"))
+    return [proved, *([Styled(_refusals(found), style="bold red")] if found.refused else [])]
+
+
+def further_parts(
+    found: Plan,
+    problems: Sequence[Problem] = (),
+    last_ms: int | None = None,
+) -> list[Part | None]:
+    """What the plan is about, what changes, and for whom."""
+    exact = found.proof.reproduced == found.proof.grants
     pairs: list[tuple[str, Cell]] = [
         (
             "History",
@@ -392,11 +430,11 @@ def show(
             f" {counted(found.nodes, 'node')}",
         ),
     ]
-    if traced is None:
+    if found.trace is None:
         back = f"to {instant_text(found.begin_ms)}{_shorter(found, last_ms)}"
         pairs.append(("Reaches back", back))
     else:
-        pairs += [("Trace", note) for note in traced.notes]
+        pairs += [("Trace", note) for note in found.trace]
     notes = []
     if found.censored:
         notes.append(f"{counted(found.censored, 'run time')} estimated")
@@ -416,9 +454,11 @@ def show(
         )
     if notes:
         pairs.append(("Approximate", "; ".join(notes)))
-    pairs += [("Changed", words) for words in edits]
-    if ignored:
-        machines = f"{', '.join(ignored)}: the machines are the history's, and --nodes changes them"
+    pairs += [("Changed", words) for words in found.edits]
+    if found.ignored:
+        machines = (
+            f"{', '.join(found.ignored)}: the machines are the history's, and --nodes changes them"
+        )
         pairs.append(("Ignored", machines))
     if found.scheduler_before != found.scheduler_after:
         pairs.append(("Scheduler", f"{found.scheduler_before} → {found.scheduler_after}"))
@@ -426,15 +466,14 @@ def show(
     said = ", ".join(counted(count, kind) for kind, count in counts.items() if count)
     if said:
         pairs.append(("Lint", f"{said}: `fairshare lint` names them"))
-    print_all(
-        console,
+    return [
         Facts(pairs),
         Styled(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
         _table("Queue", [found.whole, *found.queues], refused=bool(found.refused)),
         _table("User", found.users, refused=bool(found.refused)),
         Styled(_extremes(found)) if found.moved else Styled("No application ends at another time."),
         Styled(text, style="bold") if (text := idle_text(found)) else None,
-    )
+    ]
 
 
 def idle_text(found: Plan) -> str:

@@ -50,7 +50,7 @@ def check_command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None
     """
     results: list[Result] = []
     for path in find_files(paths):
-        result = _of_named_file(check_file(path), path in paths)
+        result = of_named_file(check_file(path), path in paths)
         results.append(result)
         if not as_json:
             for problem in result.problems:
@@ -70,7 +70,7 @@ def check_command(paths: tuple[Path, ...], as_json: bool, verbose: bool) -> None
         raise SystemExit(1)
 
 
-def _of_named_file(result: Result, named: bool) -> Result:
+def of_named_file(result: Result, named: bool) -> Result:
     """A file named on the command line must be a scenario; a file found in a directory need not."""
     return result.as_malformed() if named and result.result == "skipped" else result
 

@@ -41,12 +41,12 @@ from fairshare.lab.verbs.simulated_trace import (
 )
 from fairshare.lab.verbs.simulation_report import report_parts, seeds_parts
 from fairshare.lab.verbs.simulation_watch import Watch
+from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.memory import ForgetfulJournal, LinesJournal
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import all_families
-from fairshare.settings.reservations import with_reservations
 from fairshare.wording import cause, counted, plain
 
 MOST_SEEDS = 10_000
@@ -244,11 +244,7 @@ def _setup(given: Given, configuration: Configuration) -> Setup:
     """Read what is simulated; refuse options that have no effect on it."""
     read = _read(given, configuration)
     offered = _nodes(configuration, read, given)
-    if read.maximum is not None:
-        settings = msgspec.structs.replace(configuration.settings, maximum_allocation=read.maximum)
-        configuration = msgspec.structs.replace(configuration, settings=settings)
-    configuration = with_reservations(configuration, len(offered))
-    setup = Setup(configuration, read, offered, given.until, given.faults)
+    setup = Setup.of(configuration, read, offered, given.until, given.faults)
     if given.seeds is not None:
         of_one = ("seed", "events", "page", "sqlite", "parquet", "svg")
         refuse(of_one, "they are of one run, and --seeds makes several")
@@ -297,6 +293,7 @@ def _once(setup: Setup, given: Given, watch: Watch) -> Report:
     workload = setup.workload
     watch.simulates([one.at_ms for one in workload.arrivals], workload.later)
     observers = (watch.observe,) if workload.later else ()
+    collect_rarely()
     try:
         return simulate(setup, given.seed, journal, watch, watch.hurries, observers)
     finally:

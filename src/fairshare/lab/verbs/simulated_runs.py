@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import click
 import msgspec
@@ -36,6 +36,7 @@ from fairshare.runtime.runtime import Observer
 from fairshare.server.insight.why import Words, words_of
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.registry import family_of
+from fairshare.settings.reservations import with_reservations
 from fairshare.wording import counted
 
 _LOOK_S: Final = 0.25
@@ -60,6 +61,25 @@ class Setup(msgspec.Struct, frozen=True):
     nodes: tuple[NodeJoined, ...]
     until_ms: int | None = None
     faults: FaultSettings | None = None
+
+    @classmethod
+    def of(
+        cls,
+        configuration: Configuration,
+        workload: Workload,
+        nodes: tuple[NodeJoined, ...],
+        until_ms: int | None = None,
+        faults: FaultSettings | None = None,
+    ) -> Self:
+        """A simulation under a configuration, with what the workload changes of its settings and
+        what a server reserves on so many nodes."""
+        if workload.maximum is not None:
+            settings = msgspec.structs.replace(
+                configuration.settings, maximum_allocation=workload.maximum
+            )
+            configuration = msgspec.structs.replace(configuration, settings=settings)
+        configuration = with_reservations(configuration, len(nodes))
+        return cls(configuration, workload, nodes, until_ms, faults)
 
     @property
     def has_chance(self) -> bool:
@@ -94,7 +114,6 @@ def simulate(
         faults=None if setup.faults is None else Faults(setup.faults, seed),
         seed=seed,
     )
-    collect_rarely()
     report = simulator.run(setup.until_ms)
     most = EXPLAINED if stopped() else None
     return msgspec.structs.replace(report, unfinished=unfinished(manager.scheduler, most))
@@ -108,6 +127,7 @@ class _Worker:
 
 
 def _begin(setup: Setup, stopped: object) -> None:
+    collect_rarely()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits decides
     _Worker.setup, _Worker.stopped = setup, stopped
 

@@ -67,9 +67,11 @@ APPLICATION_COLUMNS = (
 )
 
 
-def report_parts(console: Output, report: Report) -> list[Facts | Listing | Styled | None]:
+def report_parts(
+    console: Output, report: Report, whole: str = "--json"
+) -> list[Facts | Listing | Styled | None]:
     """The parts of the output: summary, by queue, over time, by user and size, by application,
-    notes."""
+    notes. `whole` is what has the rows that are left out."""
     run = summary("", report)
     return [
         Facts(_summary(report, run)),
@@ -78,8 +80,8 @@ def report_parts(console: Output, report: Report) -> list[Facts | Listing | Styl
         overview_table(groups_overview([run], "users", _duration, MOST_USERS)),
         overview_table(groups_overview([run], "sizes", _duration)),
         Listing(APPLICATION_COLUMNS, _application_rows(report)),
-        Styled(_more(report)) if _more(report) else None,
-        Styled(_unfinished_text(report), style="yellow") if report.unfinished else None,
+        Styled(notes) if (notes := _more(report, whole)) else None,
+        Styled(_unfinished_text(report, whole), style="yellow") if report.unfinished else None,
     ]
 
 
@@ -104,7 +106,7 @@ def _duration(ms: float) -> str:
     return duration_text(round(ms))
 
 
-def _unfinished_text(report: Report) -> str:
+def _unfinished_text(report: Report, whole: str) -> str:
     """The applications that were not over at the end, with the reasons."""
     count = len(report.unfinished)
     lines = [f"Not over at the end: {counted(count, 'application')}."]
@@ -112,7 +114,7 @@ def _unfinished_text(report: Report) -> str:
         why = plain(one.sentence) or "it runs"
         lines.append(f"  {plain(one.name or one.id)}: {why}")
     if count > MOST_UNFINISHED:
-        lines.append("  ... --json has all of them.")
+        lines.append(f"  ... {whole} has all of them.")
     return "\n".join(lines)
 
 
@@ -245,7 +247,7 @@ def _application_rows(report: Report) -> list[list[Cell]]:
     ]
 
 
-def _more(report: Report) -> str:
+def _more(report: Report, whole: str) -> str:
     """Notes of the reader, and about rows that were left out and applications that failed."""
     lines = list(report.notes)
     for what, most, which, count in (
@@ -253,7 +255,7 @@ def _more(report: Report) -> str:
         ("applications", MOST_APPLICATIONS, "the longest turnaround", len(report.applications)),
     ):
         if count > most:
-            lines.append(f"The {most} {what} with {which} of {count:,}; --json has all of them.")
+            lines.append(f"The {most} {what} with {which} of {count:,}; {whole} has all of them.")
     reasons = {one.diagnostics: one for one in report.applications if one.diagnostics}
     lines += [f"{plain(one.name or one.id)}: {plain(why)}" for why, one in reasons.items()][:5]
     return "\n".join(lines)
