@@ -23,7 +23,7 @@ from fairshare.client import Client, Cluster
 from fairshare.client.discovery import STATE_VARIABLE, URL_VARIABLE, find_url
 from fairshare.client.errors import ServerUnreachable
 from fairshare.documents.gpus import GPU
-from fairshare.engines.local import private_mounts
+from fairshare.engines.local import machine, private_mounts
 from fairshare.engines.local.gpus.chosen import choose
 from fairshare.engines.local.gpus.found import find_gpus
 from fairshare.engines.local.hierarchies import Mounts, own_mounts
@@ -265,11 +265,12 @@ def _accounts(settings: LiveSettings) -> Iterator[Finding]:
 
 
 def _processors(settings: LiveSettings) -> Finding:
-    count = len(os.sched_getaffinity(0))
-    vcores = (settings.vcores or count) * (settings.nodes if settings.vcores else 1)
-    if settings.own_processors and vcores <= count:
+    count, worth = machine.processors(), settings.node_manager.vcores_per_core
+    total = None if settings.vcores is None else settings.vcores * settings.nodes
+    if settings.own_processors and machine.are_processors(total, worth):
         words = f"each container has as many of the {count} as it has vcores"
     else:
+        vcores = machine.vcores_of(count, worth) if total is None else total
         words = f"containers share the {count}, which are {counted(vcores, 'vcore')}"
     return Finding("processors", "ok", words)
 

@@ -172,3 +172,9 @@ def test_whether_containers_have_processors_and_places_of_their_own_is_said(exam
     found = examined(conf(server + shared))
     assert f"containers share the {count}" in found["processors"]["message"]
     assert "is in /tmp, which it would hide" in found["private /tmp"]["message"]
+    folder = conf()
+    halved = "<name>yarn.nodemanager.resource.pcores-vcores-multiplier</name><value>0.5</value>"
+    site = SITE.replace("</configuration>", f"<property>{halved}</property></configuration>")
+    (folder / "yarn-site.xml").write_text(site)
+    message = examined(folder)["processors"]["message"]
+    assert message.startswith(f"containers share the {count}")

@@ -150,7 +150,6 @@ class LocalEngine:
         self._gpus = EngineGpus(gpus, names, group, mounts, hierarchies, gpu_busy_mb)
         self._gpu_idle = gpu_idle
         memory_limit, cpus = memory_limit_bytes(mounts), machine.processors()
-        whole = vcores is not None or vcores_per_core == 1
         amounts = {
             MEMORY: machine.default_memory_mb(memory_limit) if memory_mb is None else memory_mb,
             VCORES: machine.vcores_of(cpus, vcores_per_core) if vcores is None else vcores,
@@ -171,7 +170,7 @@ class LocalEngine:
         if private_tmp and (problem := private_mounts.problem(self._state.path)):
             raise EngineError(f"private_tmp: {problem}. Set it to false in [engine]")
         self._processors = OwnProcessors()
-        if own_processors and whole and amounts[VCORES] <= cpus:
+        if own_processors and machine.are_processors(vcores, vcores_per_core):
             self._processors = OwnProcessors(find_processors(), memories_of(gpus))
         self._program = compiled and program.exists()
         self._images, self._interactive = images or Images(), interactive

@@ -30,6 +30,12 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def are_processors(vcores: int | None, per_core: float) -> bool:
+    """Whether each vcore of a machine with so many (None: as its processors are worth) can be a
+    processor of its own."""
+    return per_core == 1 if vcores is None else vcores <= processors()
+
+
 def vcores_of(cores: int, per_core: float) -> int:
     """The vcores for a number of cores, at least 1; halves are rounded up.
 
