@@ -47,6 +47,8 @@ async def test_an_assistant_asks_why_and_changes_nothing(assistant, server):
 async def test_an_assistant_that_may_submits_looks_and_releases(assistant, server):
     async with assistant("--allow-changes") as client:
         words = {"command": ["sh", "-c", "echo done; echo no >&2"], **SMALL}
+        nothing = await client.call_tool("submit", {"command": [], **SMALL})
+        assert "give one of arguments, command" in nothing.content[0].text
         name = said(await client.call_tool("submit", words))["id"]
         server.finished(name)
         shown = said(await client.call_tool("application", {"application": name}))["application"]

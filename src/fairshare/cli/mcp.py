@@ -133,7 +133,7 @@ class Tools:
             resources={"memory-mb": memory_mb, "vcores": vcores},
             time_limit_ms=None if time_limit_s is None else time_limit_s * 1_000,
         )
-        submission = Submission(queue=queue, name=name or command[0], tasks=(group,))
+        submission = Submission(queue=queue, name=name or " ".join(command[:1]), tasks=(group,))
         return {"id": self._client.submit(submission)}
 
     def kill(self, application: str) -> dict[str, str]:
