@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces papers fairness rest-samples lint format bench bench-compare bench-rival screenshots soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -128,6 +128,20 @@ bench-rival: $(STAMP) ## measure the core beside YARN's own schedulers (needs Ja
 screenshots: $(STAMP) ## make the pictures of the pages in docs/screenshots (needs Chromium)
 	$(BIN)/python -m tests.browser.screenshots docs/screenshots
 
+# The tools have an environment of their own: only these pages need them.
+SITE := build/docs
+$(SITE)/.installed: requirements-docs.lock
+	@$(PYTHON) -m venv --clear $(SITE)
+	@echo "Installing the versions of requirements-docs.lock"
+	@$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+docs: $(SITE)/.installed ## write the site of these pages to build/site; a broken link, an unknown anchor or a load from another host fails
+	@rm -rf build/site
+	@$(SITE)/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet \
+	  --doctree-dir build/doctrees docs build/site
+	@echo "open build/site/index.html"
+
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m soak.plans --lives 100 $(if $(SEED),--seed $(SEED))
@@ -137,7 +151,7 @@ soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (S
 lock: export CUSTOM_COMPILE_COMMAND := make lock
 lock: LOCK := build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
   --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(if $(UPGRADE),--upgrade)
-lock: ## write the lock files from pyproject.toml (UPGRADE=1 takes newer versions)
+lock: ## write the lock files from pyproject.toml and docs/requirements.in (UPGRADE=1 takes newer versions)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "Lock with Python 3.11: make lock PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv --clear build/lock
@@ -147,6 +161,7 @@ lock: ## write the lock files from pyproject.toml (UPGRADE=1 takes newer version
 	  pyproject.toml
 	$(LOCK) --extra ray --constraint requirements-dev.lock --output-file requirements-ray.lock \
 	  pyproject.toml
+	$(LOCK) --output-file requirements-docs.lock docs/requirements.in
 
 # The four jars of one version of Hadoop that hold the classes with the descriptors.
 HADOOP := 3.4.1

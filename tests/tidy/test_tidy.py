@@ -221,6 +221,9 @@ def test_every_dependency_is_locked_with_hashes() -> None:
     locked_too = locked_versions("requirements-dev.lock")
     assert wanted - locked.keys() == set(), "run `make lock`"
     assert (wanted | wanted_too) - locked_too.keys() == set(), "run `make lock`"
+    tools = (ROOT / "docs/requirements.in").read_text()
+    wanted_for_docs = {locked_name(line) for line in re.findall(r"^\w.*", tools, re.M)}
+    assert wanted_for_docs - locked_versions("requirements-docs.lock").keys() == set()
     assert locked.items() <= locked_too.items(), "users and developers run the same versions"
 
 
