@@ -30,7 +30,7 @@ from fairshare.cli.lists import field_column, list_table
 from fairshare.cli.tables import PIPE_WIDTH, Cell, Facts, Indented, Listing, Part, Pipe, Styled
 from fairshare.cli.why import owed_parts, reason_parts
 from fairshare.client.answers import Application, Container, Node, Owed, Queue, Reason
-from fairshare.wording import counted, plain
+from fairshare.wording import counted, plain, plain_lines
 
 MOST_ROWS: Final = 500
 """The maximum of rows of a table; a frame has them all."""
@@ -49,6 +49,7 @@ COLOURS: Final = {
     "magenta": "#c026d3",
 }
 _BAR: Final = frozenset("█░┃")
+_TABLE: Final = "margin:.2em 0 .8em 0"
 _CELL: Final = "padding:.15em .6em;white-space:pre"
 
 
@@ -65,7 +66,7 @@ def html_of(answer: object) -> str:
 def html_parts(parts: Iterable[Part | None]) -> str:
     """Texts and tables, one below the other; None is skipped."""
     drawn = "".join(_part(part) for part in parts if part is not None)
-    return f'<div class="fairshare">{drawn}</div>'
+    return f'<div class="fairshare" style="overflow-x:auto">{drawn}</div>'
 
 
 def _part(part: Part) -> str:
@@ -77,7 +78,7 @@ def _part(part: Part) -> str:
             f"{_cell('td', value, 'text-align:left;white-space:pre-wrap')}</tr>"
             for name, value in part.pairs
         )
-        return f"<table>{''.join(rows)}</table>"
+        return f'<table style="{_TABLE}">{"".join(rows)}</table>'
     indent, styled = (part.indent, part.text) if isinstance(part, Indented) else (0, part)
     look = f"margin:.2em 0 .2em {indent}em;white-space:pre-wrap;{_look(styled)}"
     return f'<div style="{look}">{_text(styled.text)}</div>' if styled.text else ""
@@ -95,7 +96,8 @@ def _listing(listing: Listing) -> str:
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     more = len(listing.rows) - MOST_ROWS
     note = f"<div>{counted(more, 'row')} more are not shown.</div>" if more > 0 else ""
-    return f"<table><thead><tr>{''.join(titles)}</tr></thead><tbody>{body}</tbody></table>{note}"
+    head = f"<thead><tr>{''.join(titles)}</tr></thead>"
+    return f'<table style="{_TABLE}">{head}<tbody>{body}</tbody></table>{note}'
 
 
 def _cell(element: str, cell: Cell, more: str) -> str:
@@ -118,7 +120,7 @@ def _look(styled: Styled) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(text)
+    return html.escape(plain_lines(text))
 
 
 # What is shown of each answer.

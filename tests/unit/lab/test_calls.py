@@ -1,12 +1,16 @@
 """What is tried without a cluster can be called from Python, and shows itself in a notebook."""
 
 import inspect
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import fairshare
+from fairshare.client import Rows
 from fairshare.errors import FairshareError
+from fairshare.lab.testing.cluster import FairshareCluster
 
 ROOT = Path(__file__).parents[3]
 CONF = ROOT / "examples" / "three-teams"
@@ -58,6 +62,37 @@ def test_a_plan_says_what_more_nodes_would_have_done(workload):
     shown = plan._repr_html_()
     assert plan.edits[0] in shown
     assert "Reaches back" not in shown, "a trace has no instants of its own"
+
+
+def test_the_queues_of_a_plan_become_a_frame(workload, monkeypatch):
+    stub = SimpleNamespace(DataFrame=lambda rows, columns: (rows, columns))
+    monkeypatch.setitem(sys.modules, "pandas", stub)
+    plan = fairshare.plan(workload, nodes="2x", present=CONF)
+    rows, columns = Rows(plan.queues).to_frame()
+    assert {"name", "before.turnaround_mean", "after.turnaround_mean"} <= {*columns}
+    assert [row["name"] for row in rows] == [one.name for one in plan.queues]
+    rows, columns = fairshare.simulate(CONF, workload).to_frame()
+    assert [row["waiting_ms"] for row in rows] == sorted(row["waiting_ms"] for row in rows)
+
+
+def test_a_trace_of_a_cluster_is_simulated_by_its_mapping(tmp_path):
+    trace = tmp_path / "trace.swf"
+    fields = "{n} {n} -1 60 1 -1 -1 1 60 -1 1 7 1 1 1 1 -1 -1\n"
+    trace.write_text("; MaxNodes: 1\n; MaxProcs: 4\n" + "".join(fields.format(n=n) for n in (1, 2)))
+    mapping = tmp_path / "map.yaml"
+    mapping.write_text("default: root.production\n")
+    report = fairshare.simulate(CONF, trace, mapping=mapping, limit=1, nodes=1)
+    assert [one.queue for one in report.applications] == ["root.production"]
+
+
+def test_a_simulated_cluster_shows_its_queues():
+    cluster = FairshareCluster(CONF)
+    cluster.submit("root.adhoc", tasks=2)
+    cluster.advance(5)
+    shown = cluster._repr_html_()
+    assert "At 5 s" in shown
+    assert "root.adhoc" in shown
+    assert "2048 MB, 2 vcores" in shown
 
 
 def test_scenarios_are_checked(tmp_path):

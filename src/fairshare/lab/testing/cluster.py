@@ -2,7 +2,7 @@
 
 import difflib
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -65,17 +65,22 @@ def picture(
     views: Iterable[QueueView], types: ResourceTypes, share: Callable[[QueueView], Resource]
 ) -> str:
     """A table of all queues, one per line."""
-    rows: list[tuple[str, ...]] = [_TITLES]
-    for view in views:
-        amounts = (share(view), view.used, view.demand)
-        counts = (view.running_applications, view.pending_applications)
-        rows.append((view.name, *(_amounts(a, types) for a in amounts), *map(str, counts)))
+    rows = [_TITLES, *_rows(views, types, share)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_TITLES))]
     lines = (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in rows
     )
     return "\n".join(f"  {line.rstrip()}" for line in lines)
+
+
+def _rows(
+    views: Iterable[QueueView], types: ResourceTypes, share: Callable[[QueueView], Resource]
+) -> Iterator[tuple[str, ...]]:
+    for view in views:
+        amounts = (share(view), view.used, view.demand)
+        counts = (view.running_applications, view.pending_applications)
+        yield (view.name, *(_amounts(a, types) for a in amounts), *map(str, counts))
 
 
 def _amounts(amounts: Resource, types: ResourceTypes) -> str:
@@ -341,6 +346,14 @@ class FairshareCluster:
                 + "\n".join(f"  {line}" for line in wrong)
                 + f"\n{self._picture()}"
             )
+
+    def _repr_html_(self) -> str:
+        from fairshare.cli.notebook import html_parts  # tests do not show themselves
+        from fairshare.cli.tables import Column, Listing, Styled
+
+        columns = [Column(title.capitalize()) for title in _TITLES]
+        rows = [*_rows(self.queues().values(), self.types, _share)]
+        return html_parts([Styled(f"At {self.now_s:g} s:"), Listing(columns, rows)])
 
     def _picture(self) -> str:
         return picture(self.queues().values(), self.types, _share)
