@@ -417,7 +417,7 @@ def sign_in(page, token: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_the_page_asks_for_a_token_and_shows_nothing_before(visit, tmp_path):
+def test_the_page_asks_for_a_token_and_changes_the_reader_only_when_asked(visit, tmp_path):
     visit.forgiven += ["401", "403"]
     conf = fair_configuration(tmp_path / "conf")
     with running(conf, tmp_path / "state", settings=with_tokens) as cluster:
@@ -437,6 +437,21 @@ def test_the_page_asks_for_a_token_and_shows_nothing_before(visit, tmp_path):
         page = ready(visit(once))
         assert page.locator(".who").inner_text() == "ben"
         assert page.url == cluster.url + PAGE, "the code is gone from the address"
+        questions: list[str] = []
+        for answer, user in (("dismiss", "ben"), ("accept", "eve")):
+            code = cluster.server.authentication.codes.issue(Identity("eve"))
+            page.once(
+                "dialog",
+                lambda dialog, answer=answer: (
+                    questions.append(dialog.message),
+                    getattr(dialog, answer)(),
+                ),
+            )
+            page.goto("about:blank")
+            page.goto(f"{cluster.url}{PAGE}#sign-in={code}")
+            assert ready(page).locator(".who").inner_text() == user
+        assert all("change to eve?" in question for question in questions)
+        assert len(questions) == 2
         again = page.context.browser.new_page()
         again.goto(once)
         again.get_by_role("alert").get_by_text("this address was used already").wait_for()

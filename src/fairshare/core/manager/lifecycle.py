@@ -26,6 +26,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import APPLICATION_SHIFT, ContainerId, attempt_of
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.tasks import GROUP_REQUESTS, is_own_failure
+from fairshare.core.model.time_limits import limit_in, limits_of
 from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step
 from fairshare.core.schedulers.reasons import Bound
@@ -262,7 +263,10 @@ class Lifecycle:
         if event.master:
             driver = application.submission.driver
             if driver is not None:
-                step.emit(ContainerLaunched(event.container, driver))
+                limit = limit_in(limits_of(self.state), application.queue)
+                step.emit(
+                    ContainerLaunched(event.container, driver, time_limit_ms=limit.maximum_ms)
+                )
         elif event.request >= GROUP_REQUESTS:
             number = event.request - GROUP_REQUESTS
             progress = application.tasks.groups[number]

@@ -89,10 +89,15 @@ from fairshare.core.model.inputs import (
     UpdateShares,
     UpdateUsage,
 )
-from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.tasks import GROUP_REQUESTS
-from fairshare.core.model.time_limits import TimeLimits, limit_in, too_long, with_defaults
+from fairshare.core.model.time_limits import (
+    TimeLimits,
+    limit_in,
+    limits_of,
+    too_long,
+    with_defaults,
+)
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
 from fairshare.errors import InvariantViolation, UndecidedError
@@ -346,9 +351,7 @@ class ResourceManager:
 
     @property
     def _time_limits(self) -> TimeLimits:
-        settings: Any = getattr(self._state, "settings", None)
-        limits: TimeLimits = getattr(settings, "time_limits", NOTHING)
-        return limits
+        return limits_of(self._state)
 
     def _limited(self, queue: str, tasks: tuple[TaskGroup, ...]) -> tuple[TaskGroup, ...]:
         """Groups of tasks with the time limits that they get in a queue; raises Refusal."""

@@ -1,9 +1,11 @@
 """How long tasks may run in a queue: a default for those that have no limit, and a maximum."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.queues import parents_of
 from fairshare.core.model.work import TaskGroup
 
@@ -18,6 +20,13 @@ class TimeLimit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 TimeLimits = Mapping[str, TimeLimit]
 """By the full name of a queue."""
+
+
+def limits_of(state: object) -> TimeLimits:
+    """The limits in force in a cluster; none under a scheduler that does not know them."""
+    settings: Any = getattr(state, "settings", None)
+    limits: TimeLimits = getattr(settings, "time_limits", NOTHING)
+    return limits
 
 
 def limit_in(limits: TimeLimits, queue: str) -> TimeLimit:

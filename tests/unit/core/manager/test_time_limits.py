@@ -117,6 +117,12 @@ def test_what_a_driver_launches_has_the_limits_of_its_queue():
     assert events[0].tasks[0].time_limit_ms == 1_000
 
 
+def test_a_driver_runs_no_longer_than_a_task_may():
+    managed = cluster()
+    managed.feed(SubmitApplication("ann", "default", master=(1024, 1), driver=COMMAND))
+    assert [event.time_limit_ms for event in launched(managed.beat())] == [9_000]
+
+
 def test_a_master_of_hadoops_knows_nothing_of_them():
     managed = cluster()
     container = driver(managed)

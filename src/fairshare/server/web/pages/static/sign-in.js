@@ -52,9 +52,20 @@ async function submitted(event, redraw) {
   redraw();
 }
 
+// An address that comes from another user must not sign a reader in as that one unnoticed.
+function stays(user) {
+  return token.value !== "" && !window.confirm(`This address signs you in as ${user}. You are signed in already: change to ${user}?`);
+}
+
 async function signIn(given) {
   try {
-    token.value = given.token?.trim() ?? (await store.send("/sign-in", { ...given, lifetime_ms: SESSION_MS })).token;
+    if (given.token === undefined) {
+      const own = await store.send("/sign-in", { ...given, lifetime_ms: SESSION_MS });
+      if (given.code !== undefined && stays(own.user)) return;
+      token.value = own.token;
+    } else {
+      token.value = given.token.trim();
+    }
     await store.read("/session");
     problem = "";
     store.reconnect();
