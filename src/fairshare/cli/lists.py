@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import click
 import msgspec
@@ -116,9 +116,19 @@ def _cell(name: str, value: object) -> str:
     return f"'{text}" if may_run else text
 
 
+_DURATIONS: Final = (
+    *("_timeout_ms", "_limit_ms", "_interval_ms", "cpu_ms", "idle_ms", "waited_ms", "running_ms"),
+    *("lifetime_ms", "grace_ms"),
+)
+
+
 def _is_instant(name: str) -> bool:
-    """Whether a field is an instant; other fields in milliseconds are durations."""
-    return name.endswith("_ms") and not name.endswith("_timeout_ms")
+    """Whether a field is an instant; other fields in milliseconds are durations.
+
+    >>> [_is_instant(name) for name in ("started_ms", "cpu_ms", "gpus_idle_ms", "time_limit_ms")]
+    [True, False, False, False]
+    """
+    return name.endswith("_ms") and not name.endswith(_DURATIONS)
 
 
 def _shown_name(name: str) -> str:
