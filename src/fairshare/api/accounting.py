@@ -16,7 +16,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
     `cpu_efficiency` is CPU time divided by vcores times seconds, `memory_efficiency` the peak
     divided by the granted memory, weighted by time; both over the containers that were measured,
-    None if none was.
+    None if none was, and the former for less than a second of a vcore.
     """
 
     containers: int = 0

@@ -86,6 +86,13 @@ def test_the_sums_of_an_application_are_those_of_its_containers(ledger, tmp_path
     assert set(found.nodes) == {"n1", "n2"}
 
 
+def test_the_processor_time_of_a_moment_has_no_efficiency(ledger, tmp_path):
+    ledger.write([container(1, 1, 1_000, 1_005, cpu_ms=60)], [(application(1, 1_005), ())])
+    ((application_of_a_moment, _),) = past_applications(tmp_path, Wanted(), 10)
+    assert application_of_a_moment.cpu_seconds == 0.06
+    assert application_of_a_moment.cpu_efficiency is None
+
+
 def test_what_is_written_twice_counts_once(ledger, tmp_path):
     rows = [container(1, 1, 0, 1_000)], [(application(1, 1_000), ("x",))]
     ledger.write(*rows)

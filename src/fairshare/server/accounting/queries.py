@@ -201,7 +201,7 @@ def _report_row(row: tuple[Any, ...], names: int) -> ReportRow:
         vcore_seconds=round(vcore_ms / 1_000),
         gpu_seconds=round(gpu_ms / 1_000),
         cpu_seconds=round(cpu_ms / 1_000, 3),
-        cpu_efficiency=_ratio(measured_cpu_ms, measured_vcore_ms),
+        cpu_efficiency=_cpu_efficiency(measured_cpu_ms, measured_vcore_ms),
         memory_efficiency=_ratio(used_memory_mb_ms, measured_memory_mb_ms),
     )
 
@@ -279,7 +279,7 @@ def _application(row: sqlite3.Row) -> PastApplication:
         vcore_seconds=round(row["vcore_ms"] / 1_000),
         gpu_seconds=round(row["gpu_ms"] / 1_000),
         cpu_seconds=row["cpu_ms"] / 1_000,
-        cpu_efficiency=_ratio(row["cpu_ms"], row["measured_vcore_ms"]),
+        cpu_efficiency=_cpu_efficiency(row["cpu_ms"], row["measured_vcore_ms"]),
         memory_efficiency=_ratio(row["used_memory_mb_ms"], row["measured_memory_mb_ms"]),
     )
     nodes = tuple((row["nodes"] or "").split(",")[:MAX_NODES]) if row["nodes"] else ()
@@ -306,6 +306,12 @@ def _container(row: sqlite3.Row) -> PastContainer:
         outcome=outcome(row["exit_code"], bool(row["timed_out"])),
         cpu_seconds=row["cpu_ms"] / 1_000,
     )
+
+
+def _cpu_efficiency(cpu_ms: float, vcore_ms: float) -> float | None:
+    """None for less than a second of a vcore: processor time is measured in hundredths of a second,
+    and a task that fails at once would have used 600 % of what it had."""
+    return _ratio(cpu_ms, vcore_ms) if vcore_ms >= 1_000 else None
 
 
 def _ratio(used: float, granted: float) -> float | None:
