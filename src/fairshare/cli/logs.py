@@ -93,7 +93,7 @@ def container_of_task(client: Client, application: str, task: str, *, follow: bo
 def print_container(
     client: Client, container: str, task: str | None, stream: str, *, follow: bool, as_json: bool
 ) -> None:
-    """Print the output of one container."""
+    """Print the output of one container; if there is none, say whether the other stream has some."""
     chunks = client.connection.follow(
         client_logs.growing(container, stream, PACE_S)
         if follow
@@ -104,14 +104,16 @@ def print_container(
         for line in lines_of(chunks):
             show(line)
         return
-    if not sys.stdout.isatty():
-        for chunk in chunks:
-            click.echo(chunk, nl=False)
-        return
-    harmless = Harmless()
+    empty, harmless = True, Harmless() if sys.stdout.isatty() else None
     for chunk in chunks:
-        click.echo(harmless.add(chunk), nl=False)
-    click.echo(harmless.end(), nl=False)
+        empty = empty and not chunk
+        click.echo(chunk if harmless is None else harmless.add(chunk), nl=False)
+    if harmless is not None:
+        click.echo(harmless.end(), nl=False)
+    if empty and stream == "stdout" and not follow:
+        printed = client.connection.follow(client_logs.present(container, "stderr"))
+        if any(printed):
+            click.echo("it printed to stderr alone: --stderr shows that", err=True)
 
 
 def print_application(client: Client, application: str, stream: str, *, as_json: bool) -> None:

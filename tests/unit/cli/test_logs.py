@@ -47,6 +47,17 @@ def test_the_log_of_a_container_is_passed_on_byte_by_byte(run):
     assert run("logs", C7, "--stderr").stdout_bytes == b"oh\n"
 
 
+def test_a_container_that_printed_to_stderr_alone_says_so(run, cluster):
+    cluster.answers |= {f"/containers/{C7}/logs/stdout": b""}
+    result = run("logs", C7)
+    assert (result.stdout, result.stderr) == (
+        "",
+        "it printed to stderr alone: --stderr shows that\n",
+    )
+    cluster.answers |= {f"/containers/{C8}/logs/stdout": b""}
+    assert run("logs", C8).output == ""
+
+
 def test_a_long_log_is_read_in_parts(run, cluster, monkeypatch):
     text = b"0123456789" * 1000
     cluster.answers[f"/containers/{C7}/logs/stdout"] = text
