@@ -93,7 +93,7 @@ def container_of_task(client: Client, application: str, task: str, *, follow: bo
 def print_container(
     client: Client, container: str, task: str | None, stream: str, *, follow: bool, as_json: bool
 ) -> None:
-    """Print the output of one container; if there is none, say whether the other stream has some."""
+    """Print the output of one container; if there is none, say if the other stream has some."""
     chunks = client.connection.follow(
         client_logs.growing(container, stream, PACE_S)
         if follow
