@@ -495,7 +495,16 @@ class ResourceManager:
         if limit_ms is not None:
             self._check_time(application.queue, [limit_ms or None])
         check = partial(self._check_tasks, step, application.id, application.queue)
-        updates.update(step, self._lives, self._starts, check, application, given.changes)
+        user, groups = given.user, given.groups
+        updates.update(
+            step,
+            self._lives,
+            self._starts,
+            check,
+            application,
+            given.changes,
+            administers=not user or self.scheduler.may_administer(application.queue, user, groups),
+        )
 
     def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
         application = self._not_over(given.application)

@@ -20,6 +20,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.inputs import Changes
 from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.backfill import due_ms
 from fairshare.core.schedulers.protocol import Refusal, Step
 
 Check = Callable[[Sequence[TaskGroup]], None]
@@ -34,10 +35,14 @@ def update(
     check: Check,
     application: Application,
     changes: Changes,
+    *,
+    administers: bool,
 ) -> None:
     """Change an application; raises Refusal, and then changes nothing. `check` raises it for groups
-    of tasks that its queue can never run."""
+    of tasks that its queue can never run. `administers`: whether the user administers the queue."""
     changed = _changed_groups(lives, application, changes)
+    if changes.time_limit_ms is not None and not administers:
+        _check_lent(lives, application, changed)
     if changed:
         numbered = enumerate(application.tasks.groups)
         groups.check_groups([changed.get(number, one.spec) for number, one in numbered])
@@ -99,6 +104,31 @@ def _changed_groups(
             else f"all tasks of {what} have ended",
         )
     return changed
+
+
+def _check_lent(lives: Lifecycle, application: Application, changed: dict[int, TaskGroup]) -> None:
+    """Raise Refusal for tasks that would run on when what their node keeps for another application
+    is needed: it may have been lent to them until then."""
+    for number, spec in changed.items():
+        progress, launched = application.tasks.groups[number], application.attempt.launched
+        limit_ms = progress.spec.time_limit_ms
+        for container in progress.running.values() if limit_ms is not None else ():
+            node = lives.state.nodes.get(application.containers[container].node)
+            reservation = None if node is None else node.reservation
+            if node is None or reservation is None or reservation.application == application.id:
+                continue
+            until_ms = due_ms(lives.state.applications, node)
+            since_ms = launched.get(container)
+            if until_ms is None or since_ms is None or since_ms + (limit_ms or 0) > until_ms:
+                continue
+            if spec.time_limit_ms is None or since_ms + spec.time_limit_ms > until_ms:
+                raise Refusal(
+                    "room-is-kept",
+                    f"{node.name} keeps room for application {reservation.application}, which can"
+                    f" start when tasks have ended there: this limit can be"
+                    f" {(until_ms - since_ms) // 1_000:,} s at most, unless an administrator"
+                    " changes it",
+                )
 
 
 def _give_back(

@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from fairshare.errors import ConfigurationError
+from fairshare.core.model.inputs import Changes, UpdateApplication
+from fairshare.errors import ConfigurationError, InputError
 from fairshare.lab.testing.cluster import FairshareCluster
 from fairshare.settings.linting import lint
 
@@ -257,3 +258,34 @@ def test_no_task_has_kept_gpus_while_it_is_open_when_they_are_needed(tmp_path):
     waits = small(cluster, 1)
     until(cluster, lambda: cluster.application(training).containers == 1)
     cluster.assert_running(waits, 0)
+
+
+def test_what_is_lent_until_then_gets_no_later_end_from_its_user(tmp_path):
+    lists = (
+        "<property><name>yarn.acl.enable</name><value>true</value></property>"
+        "<property><name>yarn.admin.acl</name><value>root</value></property>"
+    )
+    site = SITE.format("fair.FairScheduler").replace("</configuration>", f"{lists}</configuration>")
+    no_users = "<aclAdministerApps> </aclAdministerApps>"
+    (tmp_path / "yarn-site.xml").write_text(site)
+    (tmp_path / "fair-scheduler.xml").write_text(
+        f'<allocations><queue name="root">{no_users}{QUEUES}</queue>{DOMINANT}</allocations>'
+    )
+    cluster = FairshareCluster(tmp_path, nodes={"n1": MACHINE})
+    limited_sweep(cluster)
+    cluster.advance(5)
+    cluster.submit("ann", resources={"yarn.io/gpu": 4})
+    until(cluster, lambda: gpus_of_bob(cluster) == 7)
+    lent = small(cluster, 60)
+    cluster.advance(2)
+    cluster.assert_running(lent, 1)
+
+    def limit(seconds, user):
+        cluster._handle(UpdateApplication(lent, Changes(time_limit_ms=seconds * 1_000), user))
+
+    limit(800, "user")
+    with pytest.raises(InputError, match=r"n1 keeps room for application 9, .* 89\d s at most"):
+        limit(2_000, "user")
+    with pytest.raises(InputError, match="at most"):
+        limit(0, "user")
+    limit(2_000, "root")
