@@ -76,7 +76,7 @@ def test_the_build_names_everything_that_is_broken(tmp_path: Path) -> None:
     assert recipe
     options = recipe[1].replace("\\\n", "").split()
     done = subprocess.run(
-        [PYTHON, "-m", "sphinx", *options, "docs", "build/site"],
+        [PYTHON, "-m", "sphinx", "--no-color", *options, "docs", "build/site"],
         cwd=tmp_path,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
         capture_output=True,
