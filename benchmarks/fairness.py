@@ -114,7 +114,7 @@ def add(slots: list[float], begin_s: float, end_s: float) -> None:
 
 
 CALCULATED_S: Final = 300
-"""Slurm computes usage anew at this interval (PriorityCalcPeriod)."""
+"""Slurm computes usage again at this interval (PriorityCalcPeriod)."""
 
 
 def fair_tree(

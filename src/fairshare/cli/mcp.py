@@ -19,6 +19,7 @@ from fairshare.api import routes
 from fairshare.cli.options import with_client
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client, Submission, TaskGroup
+from fairshare.client import logs as client_logs
 from fairshare.client.exchange import path_of
 from fairshare.errors import FairshareError
 
@@ -102,8 +103,10 @@ class Tools:
 
     def logs(self, container: str, stream: str = "stdout") -> dict[str, str]:
         """The end of what a container has printed, to stdout or stderr."""
-        output = self._client.log(container, stream)[-MOST_LOG_BYTES:]
-        return {"text": output.decode(errors="replace")}
+        end = b""
+        for part in self._client.connection.follow(client_logs.present(container, stream)):
+            end = (end + part)[-MOST_LOG_BYTES:]
+        return {"text": end.decode(errors="replace")}
 
     def lint(self, path: str) -> dict[str, Any]:
         """Errors and likely mistakes in a configuration: a directory or a file of this machine."""
@@ -208,7 +211,8 @@ def command(client: Client, allow_changes: bool) -> None:
         @functools.wraps(tool)
         def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
             try:
-                return msgspec.to_builtins(tool(*arguments, **named))  # type: ignore[no-any-return]
+                plain: dict[str, Any] = msgspec.to_builtins(tool(*arguments, **named))
+                return plain
             except click.ClickException as error:
                 raise ToolError(error.message) from error
             except (FairshareError, subprocess.TimeoutExpired, ValueError) as error:

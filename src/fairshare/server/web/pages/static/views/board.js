@@ -1,5 +1,5 @@
 // The board for a wall: large, read only, without the bars of the other pages. It shows how full
-// the cluster is, who has what, and what waits; the longest lists show how many more there are.
+// the cluster is, what each user has, and what waits; the longest lists show how many more there are.
 
 import { link } from "../address.js";
 import { fill, h } from "../document.js";

@@ -151,7 +151,7 @@ class SchedulerPage {
     document.title = `${this.selected} · Scheduler · fairshare`;
   }
 
-  // Where few queues leave room, who has what is below them.
+  // Where few queues leave room, what each user has is below them.
   drawUsers() {
     const few = (this.queues.data?.known ?? Infinity) <= FEW && store.moment === null;
     if (few) this.stopUsers ??= store.watch("/pages/users", (entry) => { this.usersEntry = entry; if (this.stopUsers) this.drawUsers(); }, { every_ms: 3000 });
