@@ -258,8 +258,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if event.master:
             attempt.master = None if attempt.comes_back else container
             self._master_allocated(attempt, event.resource)
-        if self.ledger is not None:
-            self.ledger.changes(now_ms, attempt)
+        ledger = self.ledger
+        if ledger is not None and (attempt.id not in ledger.changed or now_ms != ledger.now_ms):
+            ledger.changes(now_ms, attempt)
         self._use(attempt, node, event.resource)
 
     def _unlike_next(self, attempt: AttemptType, event: ContainerAllocated) -> None:  # type: ignore[misc]
@@ -313,8 +314,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if self.gangs:
             self._held_ended(container, record.request - GROUP_REQUESTS)
         resource = record.resource
-        if self.ledger is not None:
-            self.ledger.changes(now_ms, attempt)
+        ledger = self.ledger
+        if ledger is not None and (attempt.id not in ledger.changed or now_ms != ledger.now_ms):
+            ledger.changes(now_ms, attempt)
         if len(resource) == 2:
             self._use(attempt, node, (-resource[0], -resource[1]))
         else:
