@@ -16,6 +16,7 @@ _EXPORTED = {
     "AsyncClient": "fairshare.client.async_client",
     "Client": "fairshare.client",
     "Executor": "fairshare.client.executor",
+    "at": "fairshare.lab.calls",
     "check": "fairshare.lab.calls",
     "compare": "fairshare.lab.calls",
     "lint": "fairshare.lab.calls",
@@ -29,6 +30,7 @@ __all__ = [
     "Client",
     "Executor",
     "__version__",
+    "at",
     "check",
     "compare",
     "lint",
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from fairshare.client import Client
     from fairshare.client.async_client import AsyncClient
     from fairshare.client.executor import Executor
-    from fairshare.lab.calls import check, compare, lint, plan, simulate
+    from fairshare.lab.calls import at, check, compare, lint, plan, simulate
 
 
 def __getattr__(name: str) -> Any:

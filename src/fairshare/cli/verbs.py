@@ -95,6 +95,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Look back": {
         "history": ("fairshare.cli.history", "List ended applications of the last months."),
         "report": ("fairshare.cli.history:report", "Sum the usage by users, queues or months."),
+        "at": (
+            "fairshare.lab.verbs.at",
+            "Show queues, applications or a reason as of a past moment.",
+        ),
     },
     "Administer": {
         "admin": ("fairshare.cli.admin", "Administer a running server."),
@@ -121,6 +125,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "plan": (
             "fairshare.lab.verbs.plan",
             "Simulate a server's history with a new configuration.",
+        ),
+        "branch": (
+            "fairshare.lab.verbs.branch",
+            "Simulate from a past or the present moment on, and show what comes of it.",
         ),
         "record": (
             "fairshare.lab.verbs.scenarios:record_command",

@@ -1,5 +1,5 @@
 """What is tried without a cluster, as calls from Python: `fairshare.simulate`, `compare`, `plan`,
-`check` and `lint`.
+`at`, `check` and `lint`.
 
 They do what the verbs of the same names do, and return what these print. What is wrong with a file
 raises a FairshareError that says where; what is wrong with a call raises a ValueError.
@@ -16,11 +16,14 @@ import msgspec
 
 from fairshare.api.showing import Rows
 from fairshare.cli.options import MOST_NODES
+from fairshare.client import Client
 from fairshare.core.model.inputs import NodeJoined
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.durations import MOST_MS
 from fairshare.documents.problems import Problem
 from fairshare.lab import notebook as notebook  # lists of results show themselves
+from fairshare.lab.branch.history import History
+from fairshare.lab.branch.past_server import client_of
 from fairshare.lab.plan.planning import Plan
 from fairshare.lab.scenarios.files import find_files
 from fairshare.lab.scenarios.report import Result, check_file
@@ -31,6 +34,7 @@ from fairshare.lab.simulate.readers import read_workload
 from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.report import Report
 from fairshare.lab.simulate.workload import alike
+from fairshare.lab.verbs.at import CUT
 from fairshare.lab.verbs.plan import Question, planned
 from fairshare.lab.verbs.scenarios import of_named_file
 from fairshare.lab.verbs.simulated_runs import Setup, nodes_of_engine
@@ -149,6 +153,22 @@ def plan(
     )
     with _as_values():
         return planned(question, Watch())
+
+
+@contextmanager
+def at(against: Name, moment: str = "now") -> Iterator[Client]:
+    """A client that asks the cluster as it was at a moment of the history of a server, whose state
+    directory is `against`: `with fairshare.at(directory, "2h") as past: past.queues()`.
+
+    `moment` is as the verb `at` takes it: an instant, an age, `record:1234` or `now`. The client
+    only answers questions.
+    """
+    with _as_values():
+        cut = CUT.convert(moment, None, None)
+        with History.open(Path(against)) as history:
+            found = history.moment(cut)
+    with client_of(found) as client:
+        yield client
 
 
 def check(*paths: Name) -> Rows[Result]:

@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 from fairshare.api.nodes import Gpu
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -28,13 +29,14 @@ from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
-from fairshare.runtime.clock import WallClock
+from fairshare.runtime.clock import Clock, WallClock
 from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.application_versions import UnrecordedChanges
 from fairshare.runtime.projections.projections import MANAGER, Projections
+from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.snapshot import add_family
 from fairshare.server import journal_epochs
@@ -148,9 +150,7 @@ class LiveServer:
             applications = state.applications.values()
             self.active_counts = ActiveCounts(applications)
             self.payloads, self.uploads = self._payloads_of(applications)
-            self.service = Service(
-                self._runtime, WallClock(self._runtime.position.now_ms), self.projections.history
-            )
+            self.service = Service(self._runtime, self._clock(), self.projections.history)
             self.configuration = LiveConfiguration(
                 settings.configuration,
                 self.projections.loaded,
@@ -241,8 +241,15 @@ class LiveServer:
         for application in self.projections.history.take_forgotten():
             self._prune(application)
 
+    def _restored(self) -> tuple[Position, dict[str, Any]]:
+        """The position of the snapshot to begin with, and what it has."""
+        return restore(self.journal)
+
+    def _clock(self) -> Clock:
+        return WallClock(self._runtime.position.now_ms)
+
     def _recovered_runtime(self) -> Runtime:
-        self._since, parts = restore(self.journal)
+        self._since, parts = self._restored()
         family = family_of(self.settings.scheduler)
         add_family(family)  # its imports would stop everything at the first snapshot
         manager: ResourceManager = parts.get(MANAGER) or ResourceManager(

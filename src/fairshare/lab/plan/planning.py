@@ -14,13 +14,14 @@ import msgspec
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
+from fairshare.lab.branch.branch import Branch, Edit
 from fairshare.lab.plan.outcomes import Competed, Competition, Outcomes, Sums, received, sums
 from fairshare.lab.simulate.collection import Collection
-from fairshare.lab.simulate.rerun import Pause, Rerun, restated
+from fairshare.lab.simulate.rerun import Pause, restated
 from fairshare.lab.simulate.world import Entry, World
 from fairshare.runtime.observers import Observers
+from fairshare.runtime.runtime import Observer
 from fairshare.settings.configuration import Configuration
-from fairshare.settings.registry import family_of
 
 NEAR_MS: Final = 10
 """Grants of a simulation count as reproduced up to this distance: a server's timers are late."""
@@ -154,13 +155,13 @@ def plan(
     unused_expiry_ms: int | None = None,
     recorded_beat_ms: int | None = None,
     watch: Watch | None = None,
-    edited: World | None = None,
+    edits: tuple[Edit, ...] = (),
 ) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
-    types are those of the world; None: with its own, whatever these were at each time. With
-    `edited` the second simulation is of this changed world. `recorded_beat_ms` is the interval of
-    beats in the history; None: that of its settings, and of the configuration if they have none, as
-    those of FIFO and pools. `watch` sees how far it is."""
+    types are those of the world; None: with its own, whatever these were at each time. The second
+    simulation is of the world with `edits`; raises their ValueError. `recorded_beat_ms` is the
+    interval of beats in the history; None: that of its settings, and of the configuration if they
+    have none, as those of FIFO and pools. `watch` sees how far it is."""
     recorded = msgspec.json.decode(_recorded(world))
     known_ms = recorded_beat_ms or recorded.get(HEARTBEATS)
     if configuration is None:
@@ -170,27 +171,31 @@ def plan(
         encoded = msgspec.json.decode(msgspec.json.encode(configuration.settings))
         unchanged = _unchanged(world, configuration.scheduler, encoded)
     beat_ms = configuration.heartbeat_interval_ms
+    asked, words = Branch(world, edits).edited()  # what is wrong with them is said first
     before = reproduced(world, known_ms or beat_ms, unused_expiry_ms, watch)
     settings = msgspec.json.encode(configuration.settings)
     trees = recorded, msgspec.json.decode(settings)
     names = configuration.names if isinstance(configuration, Proposal) else {}
-    asked, left_out = edited or world, frozenset[ApplicationId]()
+    left_out = frozenset[ApplicationId]()
     if world.origin is not None and configuration.scheduler != world.scheduler:
         asked, left_out = restated(asked, settings)
     asked = _renamed(asked, names) if names else asked
-    if unchanged and edited is None and beat_ms == (known_ms or beat_ms):
+    if unchanged and not edits and beat_ms == (known_ms or beat_ms):
         after = before  # another run could only be less like the history than the best of several
     else:
-        simulation = _Simulation(
+        branch = Branch(
             asked,
-            configuration.scheduler,
-            None if unchanged else settings,
-            beat_ms,
-            unused_expiry_ms,
+            scheduler=configuration.scheduler,
+            settings=None if unchanged else settings,
+            beat_ms=beat_ms,
+            unused_expiry_ms=unused_expiry_ms,
+        )
+        simulation = _Simulation(
+            branch,
             paced=world.pace is not None,
             watch=watch,
             subject="the change",
-            as_recorded=edited is None,
+            as_recorded=not edits,
         )
         if world.origin is not None and asked.origin is None:
             simulation.outcomes.restate(world.origin.manager().state)
@@ -233,6 +238,7 @@ def plan(
             before.by(lambda one: one.user, refused), after.by(lambda one: one.user, refused)
         ),
         moved=tuple(_moved(before, after)),
+        edits=words,
     )
 
 
@@ -270,12 +276,11 @@ def reproduced(
     first did something by itself: a server that takes stock looks at its nodes for the first time
     after that. Each try ends where the history does; the best one goes on to the end of its work.
     """
+    branch = Branch(world, beat_ms=beat_ms, unused_expiry_ms=unused_expiry_ms)
     until_ms = world.end_ms + NEAR_MS  # later grants are not compared: a try goes no further
     best, most = None, 0
     for paced in (True, False) if world.pace is not None else (False,):
-        simulation = _Simulation(
-            world, world.scheduler, None, beat_ms, unused_expiry_ms, paced=paced, watch=watch
-        )
+        simulation = _Simulation(branch, paced=paced, watch=watch)
         simulation.run(until_ms)
         count = proof_of(world, simulation.outcomes).reproduced
         if best is None or count > most:
@@ -288,16 +293,7 @@ def reproduced(
         for _ in range(MOST_TRIES):
             if most == len(world.grants):
                 return best.run()
-            again = _Simulation(
-                world,
-                world.scheduler,
-                None,
-                beat_ms,
-                unused_expiry_ms,
-                late=True,
-                pauses=pauses,
-                watch=watch,
-            )
+            again = _Simulation(branch, late=True, pauses=pauses, watch=watch)
             run = again.run(until_ms)
             count = proof_of(world, run).reproduced
             if count > most:
@@ -367,15 +363,12 @@ def changes(before: object, after: object, path: str = "") -> list[Change]:
 
 
 class _Simulation:
-    """One simulation of a history, which can be left at an instant and continued."""
+    """A run of a branch with the outcomes of a plan, which can be left at an instant and
+    continued."""
 
     def __init__(
         self,
-        world: World,
-        scheduler: str,
-        settings: bytes | None,
-        beat_ms: int,
-        expiry_ms: int | None,
+        branch: Branch,
         *,
         late: bool = False,
         pauses: Sequence[Pause] = (),
@@ -385,36 +378,35 @@ class _Simulation:
         as_recorded: bool = True,
     ) -> None:
         self._watch = watch
+        self._begin_ms = branch.world.begin_ms
         if watch is not None:
-            arrivals = (one for one in world.entries if type(one.input) is SubmitApplication)
-            watch.simulates_again(subject, [one.at_ms for one in arrivals], world.begin_ms)
+            entries = branch.world.entries
+            arrivals = (one for one in entries if type(one.input) is SubmitApplication)
+            watch.simulates_again(subject, [one.at_ms for one in arrivals], self._begin_ms)
         self.outcomes = Outcomes()
-        if world.origin is None:
-            manager = ResourceManager(family_of(scheduler).create(world.types))
-        else:
-            manager = world.origin.manager()
-            self.outcomes.begin(manager.state, world.begin_ms)
-        self._competition = Competition(manager.state)
-        self._state = manager.state
-        self._collection = Collection(manager.scheduler, world.begin_ms)
-        table = Observers()
-        self._collection.subscribe(table)
-        self._rerun = Rerun(
-            world,
-            manager,
-            settings,
-            beat_interval_ms=beat_ms,
-            unused_expiry_ms=expiry_ms,
+        begun = branch.world.origin is not None
+
+        def observed(manager: ResourceManager) -> Sequence[Observer]:
+            if begun:
+                self.outcomes.begin(manager.state, self._begin_ms)
+            self._state = manager.state
+            self._competition = Competition(manager.state)
+            self._collection = Collection(manager.scheduler, self._begin_ms)
+            table = Observers()
+            self._collection.subscribe(table)
+            return (
+                self.outcomes.observe,
+                self._competition.observe,
+                lambda record: table.observe((record,)),
+            )
+
+        self._rerun = branch.begin(
+            observed,
+            self._advance,
             late=late,
             pauses=pauses,
             paced=paced,
             as_recorded=as_recorded,
-            observers=(
-                self.outcomes.observe,
-                self._competition.observe,
-                lambda record: table.observe((record,)),
-            ),
-            advance=self._advance,
         )
 
     def _advance(self, now_ms: int) -> None:

@@ -7,6 +7,7 @@ conditions under which a plan fails.
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,8 @@ from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.problems import Problem
-from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes, with_workload
+from fairshare.lab.branch.branch import Edit
+from fairshare.lab.branch.edits import nodes_of, with_load, with_nodes, with_workload
 from fairshare.lab.plan.outcomes import Sums
 from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
 from fairshare.lab.simulate.readers import read_workload
@@ -322,31 +324,28 @@ def planned(question: Question, watch: Watch) -> Plan:
     configuration = None if conf is None else configuration_for(conf, world)
     beat_ms = None if traced is None else traced.beat_ms
     expiry_ms = None if configuration is None else configuration.container_expiry_ms
-    edited, words = _edited(world, question)
-    outcome = plan(world, configuration, expiry_ms, beat_ms, watch, edited)
-    ignored = () if configuration is None else _ignored(configuration, world)
-    notes = None if traced is None else traced.notes
-    return msgspec.structs.replace(outcome, edits=words, ignored=ignored, trace=notes)
-
-
-def _edited(world: World, question: Question) -> tuple[World | None, tuple[str, ...]]:
-    """The changed world, None if nothing of it changes, and what was changed in words."""
-    words = []
-    edited = None
     try:
-        for change in question.nodes:
-            edited, said = with_nodes(edited or world, change)
-            words.append(said)
-        if question.load is not None:
-            edited, said = with_load(edited or world, question.load, question.queue, question.seed)
-            words.append(said)
-        if question.join is not None:
-            workload = read_workload(question.join, ReaderOptions(types=world.types))
-            edited, said = with_workload(edited or world, workload)
-            words.append(said)
+        outcome = plan(world, configuration, expiry_ms, beat_ms, watch, _edits(question))
     except ValueError as error:
         raise Failure(str(error)) from None
-    return edited, tuple(words)
+    ignored = () if configuration is None else _ignored(configuration, world)
+    notes = None if traced is None else traced.notes
+    return msgspec.structs.replace(outcome, ignored=ignored, trace=notes)
+
+
+def _edits(question: Question) -> tuple[Edit, ...]:
+    """The changes of the world that are asked about."""
+    edits: list[Edit] = [partial(with_nodes, text=change) for change in question.nodes]
+    if (load := question.load) is not None:
+        queue, seed = question.queue, question.seed
+        edits.append(lambda world: with_load(world, load, queue, seed))
+    if (join := question.join) is not None:
+        edits.append(
+            lambda world: with_workload(
+                world, read_workload(join, ReaderOptions(types=world.types))
+            )
+        )
+    return tuple(edits)
 
 
 def _ignored(configuration: Configuration, world: World) -> tuple[str, ...]:

@@ -166,10 +166,14 @@ async def explain_owed(request: Request) -> Response:
 MOST_HOLDERS: Final = 5
 
 
-def _owed_since_ms(server: LiveServer, queue: str, place: int) -> int:
-    """Since when a queue that is owed something now has been owed something of a type."""
+def _owed_since_ms(server: LiveServer, queue: str, place: int) -> int | None:
+    """Since when a queue that is owed something now has been owed something of a type; None: of a
+    server that shows one moment this is not known."""
     since_ms = now_ms = server.service.now_ms()
-    for point in reversed(server.past_views.series(queue, 0, now_ms, MOST_POINTS)):
+    points = server.past_views.series(queue, 0, now_ms, MOST_POINTS)
+    if not points and not server.started:
+        return None
+    for point in reversed(points):
         if min(point.demand[place], point.fair_share[place]) <= point.used[place]:
             break
         since_ms = point.at_ms

@@ -4,16 +4,15 @@ import json
 
 import pytest
 from msgspec.structs import replace
+from tests.unit.lab.plan.test_plan import plan as run_plan
+from tests.unit.lab.plan.test_plan import recorded, settings_of
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
-from fairshare.lab.plan.edits import nodes_of, with_load, with_nodes, with_workload
+from fairshare.lab.branch.edits import nodes_of, with_load, with_nodes, with_workload
 from fairshare.lab.plan.planning import Proposal, plan
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Session, Workload
 from fairshare.lab.verbs.histories import read_world
-
-from .test_plan import plan as run_plan
-from .test_plan import recorded, settings_of
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def test_twice_the_nodes_take_half_the_time(tmp_path, history):
 def test_a_node_of_a_size_or_like_the_largest_is_added(history, change):
     world = read_world(history)
     edited = with_nodes(world, change)
-    found = plan(world, None, edited=edited.world)
+    found = plan(world, None, edits=(lambda _: edited,))
     assert (found.whole.before.turnaround_mean, found.whole.after.turnaround_mean) == (
         50_000,
         25_000,
@@ -102,13 +101,15 @@ def test_the_queue_of_a_load_is_the_one_that_placement_rules_chose(history):
 
 def test_less_load_leaves_applications_out(history):
     world = read_world(history)
-    found = plan(world, Proposal("fair", settings_of(3.0)), edited=with_load(world, 0.5).world)
+    found = plan(
+        world, Proposal("fair", settings_of(3.0)), edits=(lambda one: with_load(one, 0.5),)
+    )
     assert (found.whole.before.applications, found.whole.after.applications) == (2, 1)
 
 
 def test_a_change_of_the_world_needs_no_configuration(history):
     world = read_world(history)
-    found = plan(world, None, edited=with_nodes(world, "2x").world)
+    found = plan(world, None, edits=(lambda one: with_nodes(one, "2x"),))
     assert (found.changes, found.proof.reproduced) == ((), 24)
 
 

@@ -1,4 +1,4 @@
-"""Changes to a history that a plan is asked about: other nodes, more or less work, new work.
+"""Changes to a history: other nodes, more or less work, new work, and orders.
 
 They are functions of a world (`simulate/world.py`). What is copied has the run times of its
 original, so that a history and its change differ in nothing else.
@@ -7,28 +7,37 @@ original, so that a history and its change differ in nothing else.
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, cycle, islice
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
-from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.events import RequestRefused
+from fairshare.core.model.identifiers import ApplicationId, parse_application
 from fairshare.core.model.inputs import (
     ContinueNumbers,
     DrainNode,
+    HoldApplication,
     Input,
+    KillApplication,
     LoadConfiguration,
+    MoveApplication,
     NodeJoined,
     NodeLost,
+    ReleaseApplication,
+    RequeueApplication,
     ReserveApplication,
+    SetPriority,
+    SetSafeMode,
     SubmitApplication,
     UndrainNode,
 )
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.documents.sizes import MOST, parse_size
+from fairshare.lab.branch.branch import Edited
 from fairshare.lab.simulate.workload import GroupPlan, Workload
 from fairshare.lab.simulate.world import Entry, Life, World
 from fairshare.wording import counted
@@ -37,13 +46,6 @@ _TIMES: Final = re.compile(r"(\d+(?:\.\d+)?)x")
 _MORE: Final = re.compile(r"\+(\d+|[A-Za-z][\w.-]*)(?::(.+))?")
 _FEWER: Final = re.compile(r"-(\d+|[A-Za-z][\w.-]*)")
 MOST_NODES: Final = 100_000
-
-
-class Edited(NamedTuple):
-    """A changed world, and what was changed, in words."""
-
-    world: World
-    words: str
 
 
 # Nodes.
@@ -327,7 +329,67 @@ def _lives(group_plan: GroupPlan, task: int, start_ms: int) -> tuple[Life, ...]:
     return (*(Life(start_ms, run_ms, 1),) * failing, Life(start_ms, run_ms))
 
 
-# Both.
+# Orders.
+
+
+def _application(word: str) -> ApplicationId:
+    number = parse_application(word)
+    if number is None:
+        raise ValueError(f"{word!r} is not an application: write its id or its number")
+    return number
+
+
+def _switch(word: str) -> bool:
+    if word not in ("on", "off"):
+        raise ValueError(f"{word!r}: write on or off")
+    return word == "on"
+
+
+ORDERS: Final[Mapping[str, tuple[str, Callable[..., Input]]]] = {
+    "undrain": ("NODE", UndrainNode),
+    "drain": ("NODE", DrainNode),
+    "lose": ("NODE", NodeLost),
+    "kill": ("APP", lambda word: KillApplication(_application(word))),
+    "hold": ("APP", lambda word: HoldApplication(_application(word))),
+    "release": ("APP", lambda word: ReleaseApplication(_application(word))),
+    "requeue": ("APP", lambda word: RequeueApplication(_application(word))),
+    "move": ("APP QUEUE", lambda word, name: MoveApplication(_application(word), full_name(name))),
+    "priority": ("APP N", lambda word, number: SetPriority(_application(word), int(number))),
+    "safe-mode": ("on|off", lambda word: SetSafeMode(_switch(word))),
+}
+"""The orders by their first word, with the words that follow, like the verbs of a server."""
+
+
+def with_order(world: World, text: str) -> Edited:
+    """The world in which an order is given at its beginning: `undrain n1`, `kill 17`,
+    `move 17 root.b`. Raises ValueError."""
+    name, *words = text.split() or [""]
+    if name not in ORDERS:
+        raise ValueError(f"{text!r} is not an order: it begins with one of {', '.join(ORDERS)}")
+    form, made = ORDERS[name]
+    if len(words) != len(form.split()):
+        raise ValueError(f"{text!r}: write {name} {form}")
+    try:
+        order = made(*words)
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from None
+    return with_inputs(world, [order], text)
+
+
+def with_inputs(world: World, inputs: Sequence[Input], words: str) -> Edited:
+    """The world in which something is done at its beginning. Raises ValueError if the scheduler
+    refuses it there."""
+    if world.origin is not None:
+        manager = world.origin.manager()
+        for given in inputs:
+            for event in manager.handle(world.begin_ms, given):
+                if type(event) is RequestRefused:
+                    raise ValueError(f"{words} is refused: {event.reason}")
+    begin = [_at_the_beginning(world, given) for given in inputs]
+    return Edited(replace(world, entries=_in_order([*begin, *world.entries])), words)
+
+
+# All.
 
 
 def _at_the_beginning(world: World, given: Input) -> Entry:

@@ -1,0 +1,148 @@
+"""A server that only shows one moment: what reads a live cluster reads a past or simulated one by
+the same paths.
+
+It has a state directory of its own, in a temporary folder, decides nothing and launches nothing.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from fairshare.client import Client
+from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.inputs import ContainerExited, Input
+from fairshare.core.model.work import Command
+from fairshare.engines.protocol import ContainerFiles, LaunchOrder, NodeOffer
+from fairshare.errors import EngineError
+from fairshare.lab.branch.history import Moment
+from fairshare.runtime.clock import Clock, VirtualClock
+from fairshare.runtime.projections.projections import MANAGER
+from fairshare.runtime.recovery import Position
+from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
+from fairshare.server.web.answers import refusal
+from fairshare.server.web.app import build_app
+
+URL = "http://localhost"
+
+
+class _NoEngine:
+    """Runs nothing."""
+
+    nodes_register = False
+
+    def nodes(self) -> tuple[NodeOffer, ...]:
+        return ()
+
+    def start(self, report: Callable[[Input], None], **_: object) -> None:
+        pass
+
+    def launch(self, order: LaunchOrder) -> None:
+        pass
+
+    def stop(self, container: ContainerId) -> None:
+        pass
+
+    def running(self) -> frozenset[ContainerId]:
+        return frozenset()
+
+    def close(self, *, stop_containers: bool) -> None:
+        pass
+
+    def files(self, application_name: str, container_name: str) -> ContainerFiles | None:
+        return None
+
+    def node_web_address(self, node: str) -> str:
+        return ""
+
+    def last_heartbeat_ms(self, node: str) -> int | None:
+        return None
+
+    def exit_of(
+        self, container: ContainerId, application_name: str, container_name: str
+    ) -> ContainerExited | None:
+        return None
+
+    def signal(self, container: ContainerId, command: str) -> None:
+        raise EngineError("nothing runs here")
+
+    def account_problem(self, user: str) -> str:
+        return ""
+
+    def command_problem(self, user: str, command: Command) -> str:
+        return ""
+
+    def trouble(self) -> str:
+        return ""
+
+    def prune(self, application_name: str) -> None:
+        pass
+
+    def forget_payload(self, digest: str) -> None:
+        pass
+
+
+class _PastServer(LiveServer):
+    """A server that begins with a moment, and stays there."""
+
+    def __init__(self, moment: Moment, directory: Path) -> None:
+        self._moment = moment
+        manager = moment.manager
+        settings = LiveSettings(
+            scheduler=manager.scheduler.name,
+            types=manager.state.types,
+            scheduler_settings=b"{}",
+            state_directory=directory,
+        )
+        super().__init__(settings, lambda _, __: _NoEngine())
+        self.url = URL
+
+    def _restored(self) -> tuple[Position, dict[str, Any]]:
+        parts = {MANAGER: self._moment.manager, **self._moment.projections.parts()}
+        return self._moment.position, parts
+
+    def _clock(self) -> Clock:
+        return VirtualClock(self._moment.position.now_ms)
+
+
+class _Transport(httpx.BaseTransport):
+    """Passes requests on to an application in this process; only questions."""
+
+    def __init__(self, runner: asyncio.Runner, app: Any) -> None:
+        self._runner = runner
+        self._inner = httpx.ASGITransport(app)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "GET":
+            said = refusal(409, "past", "this cluster is past or simulated: it only answers")
+            return httpx.Response(409, content=bytes(said.body))
+        return self._runner.run(self._answer(request))
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        copied = httpx.Request(request.method, request.url, headers=request.headers)
+        response = await self._inner.handle_async_request(copied)
+        content = await response.aread()
+        return httpx.Response(response.status_code, headers=response.headers, content=content)
+
+
+@contextlib.contextmanager
+def client_of(moment: Moment) -> Iterator[Client]:
+    """A client that asks the cluster as it was at a moment."""
+    with (
+        tempfile.TemporaryDirectory(prefix="fairshare-past-") as folder,
+        asyncio.Runner() as runner,
+    ):
+
+        async def opened() -> LiveServer:
+            return _PastServer(moment, Path(folder))
+
+        server = runner.run(opened())
+        try:
+            yield Client(URL, transport=_Transport(runner, build_app(server)))
+        finally:
+            runner.run(server.close())

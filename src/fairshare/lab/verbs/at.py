@@ -1,0 +1,113 @@
+"""`fairshare at`: what a cluster looked like at a moment of its history, by the verbs that show a
+live one.
+"""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fairshare.cli.instants import HOW_TO_WRITE, parse_moment_ms
+from fairshare.cli.verbs import verb_of
+from fairshare.client import Client
+from fairshare.client.discovery import state_directory
+from fairshare.lab.branch.history import NOW, Cut, History, Moment
+from fairshare.lab.branch.past_server import client_of
+
+SHOWING: Final = ("queues", "apps", "why", "nodes")
+"""The verbs that a moment answers."""
+
+RECORD: Final = "record:"
+
+
+class CutType(click.ParamType[Cut]):
+    """`now`, `record:1234`, or an instant as `history --since` takes it."""
+
+    name = "T"
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Cut:
+        """Parse it; a usage error says what to write."""
+        text = str(value).strip()
+        if text == "now":
+            return NOW
+        if text.startswith(RECORD):
+            number = text.removeprefix(RECORD)
+            if not (number.isascii() and number.isdigit() and 0 < int(number[:19]) < 2**63):
+                self.fail(f"{text!r} is not a record: write record:1234")
+            return Cut(record=int(number))
+        try:
+            return Cut(at_ms=parse_moment_ms(text, datetime.now(UTC).astimezone()))
+        except ValueError:
+            self.fail(f"{text!r} is not a moment: {HOW_TO_WRITE}, now, or record:1234")
+
+
+CUT: Final = CutType()
+
+against = click.option(
+    "--against",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=state_directory,
+    help="The state directory; its server may be running."
+    " [default: FAIRSHARE_STATE, ~/.local/state/fairshare]",
+)
+
+PASSED_ON: Final[dict[str, Any]] = {
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+"""For verbs that end with another verb and its options."""
+
+
+def show(context: click.Context, moment: Moment, verb: str, arguments: tuple[str, ...]) -> None:
+    """Run a verb that shows a cluster on that of a moment."""
+    if verb not in SHOWING:
+        raise click.UsageError(f"{verb!r} shows no moment: name one of {', '.join(SHOWING)}.")
+    command = verb_of(verb)
+    with client_of(moment) as client:
+
+        def opened(url: str | None) -> Client:
+            if url is not None:
+                raise click.UsageError(
+                    "--url names a live server: the moment is that of --against."
+                )
+            return client
+
+        context.find_root().obj = opened
+        with command.make_context(verb, [*arguments], parent=context) as inner:
+            command.invoke(inner)
+
+
+class _AfterMoment(click.Command):
+    """A command whose options come behind the moment, and before the verb."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the moment first."""
+        first = args.pop(0) if args and not args[0].startswith("-") else None
+        rest = super().parse_args(ctx, args)  # ends here for --help
+        if first is None:
+            ctx.fail("Name a moment first: fairshare at 2h queues.")
+        ctx.params["cut"] = CUT.convert(first, None, ctx)
+        return rest
+
+
+@click.command(cls=_AfterMoment, options_metavar="T [OPTIONS]", context_settings=PASSED_ON)
+@against
+@click.argument("verb", metavar="queues|apps|why|nodes")
+@click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def command(
+    context: click.Context, cut: Cut, against: Path, verb: str, arguments: tuple[str, ...]
+) -> None:
+    """Show the queues, the applications, the nodes or a reason as of a moment T of the history.
+
+    T is an instant ('2026-11-23 14:30', yesterday), an age such as 2h, the number of a record
+    (record:1234), or now. The rest is a verb with its options, as for a live server:
+    fairshare at 10m why 17. The state is that of the journal, exactly; nothing is simulated.
+    """
+    with History.open(against) as history:
+        moment = history.moment(cut)
+    show(context, moment, verb, arguments)

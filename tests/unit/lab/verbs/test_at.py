@@ -1,0 +1,178 @@
+"""`at` and `branch` on the state directory of a small history."""
+
+import contextlib
+import json
+from datetime import UTC, datetime
+
+import pytest
+from click.testing import CliRunner
+from tests.unit.lab.plan.test_plan import recorded
+
+import fairshare as library
+from fairshare.cli.verbs import fairshare
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.resources import ResourceTypes
+from fairshare.lab.branch.history import Cut, History
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.projections.projections import MANAGER, Projections
+from fairshare.runtime.recovery import recover
+from fairshare.runtime.snapshot import freeze
+from fairshare.settings.registry import family_of
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Queues a and b have 12 tasks of 10 s each; four run at once, of which three are of a."""
+    return recorded(tmp_path, 12)
+
+
+def asked(*words):
+    return CliRunner().invoke(fairshare, [str(word) for word in words])
+
+
+def at(history, moment, *words):
+    return asked("at", moment, "--against", history, *words)
+
+
+def instant(seconds):
+    """So many seconds after the beginning of the history, as a user writes it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def applications(output):
+    rows = json.loads(output.stdout)["applications"]
+    return {row["user"]: (row["state"], row["progress"]["succeeded"]) for row in rows}
+
+
+def test_the_applications_are_as_they_were_at_an_instant(history):
+    then = at(history, instant(25), "apps", "--json")
+    assert then.exit_code == 0, then.output
+    assert applications(then) == {"ann": ("RUNNING", 6), "bob": ("RUNNING", 2)}
+    assert applications(at(history, "now", "apps", "--all", "--json")) == {
+        "ann": ("FINISHED", 12),
+        "bob": ("FINISHED", 12),
+    }
+
+
+def test_the_queues_of_a_record_are_those_behind_it(history):
+    early = json.loads(at(history, "record:3", "queues", "--json").stdout)["queues"]
+    assert {row["name"]: row["used"]["memory-mb"] for row in early}["root.a"] == 0
+    late = json.loads(at(history, instant(5), "queues", "--json").stdout)["queues"]
+    assert {row["name"]: row["used"]["memory-mb"] for row in late}["root.a"] == 3072
+
+
+def test_a_reason_is_that_of_the_moment(history):
+    assert "No node has 1,024 MB, 1 vcore free" in at(history, instant(15), "why", "1").stdout
+    assert "It is not waiting: it is FINISHED." in at(history, "now", "why", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("moment", "words", "message"),
+    [
+        ("record:5000", ("queues",), "the journal ends with record"),
+        ("soon", ("queues",), "'soon' is not a moment"),
+        ("record:x", ("queues",), "write record:1234"),
+        ("now", ("logs", "1"), "'logs' shows no moment: name one of queues"),
+        ("now", ("queues", "--url", "http://127.0.0.1:1"), "--url names a live server"),
+        ("now", ("why", "9"), "there is no application '9'"),
+    ],
+)
+def test_what_is_wrong_is_said(history, moment, words, message):
+    reported = at(history, moment, *words)
+    assert reported.exit_code != 0
+    assert message in " ".join(reported.stderr.split())
+
+
+def test_a_moment_comes_before_the_verb(history):
+    reported = asked("at", "--against", history, "queues")
+    assert reported.exit_code == 2
+    assert "Name a moment first" in reported.stderr
+
+
+def trimmed(history, end):
+    """The journal without its records up to one, after which it has a state."""
+    state = ResourceManager(family_of("fair").create(ResourceTypes()))
+    with contextlib.closing(SqliteJournal(history)) as journal:
+        records = [one for one in journal.records() if one.sequence <= end]
+        position = recover(records, state.state)
+        parts = {MANAGER: state, **Projections(ResourceTypes()).parts()}
+        journal.save(freeze(position.sequence, position.now_ms, parts))
+        journal.delete_up_to(end)
+
+
+def test_a_moment_of_a_shortened_journal_is_the_same(history):
+    before = at(history, instant(25), "apps", "--json").stdout
+    trimmed(history, 20)
+    assert applications(at(history, instant(25), "apps", "--json")) == {
+        row["user"]: (row["state"], row["progress"]["succeeded"])
+        for row in json.loads(before)["applications"]
+    }
+
+
+def test_a_moment_before_the_first_state_is_refused_with_the_one_that_is_kept(history):
+    trimmed(history, 20)
+    for moment in ("record:19", instant(0)):
+        reported = at(history, moment, "queues")
+        assert reported.exit_code == 1
+        assert "its first state is that of record 20" in " ".join(reported.stderr.split())
+
+
+def test_a_client_of_the_past_only_answers(history):
+    with library.at(history, instant(25)) as past:
+        assert {one.user for one in past.applications(state="RUNNING")} == {"ann", "bob"}
+        with pytest.raises(library.client.Refused, match="only answers"):
+            past.kill(1)
+
+
+def branch(history, *words):
+    return asked("branch", "--against", history, *words)
+
+
+def test_an_unchanged_branch_becomes_what_the_history_became(history):
+    for seconds in (8, 25, 45):
+        span = ("--at", instant(2), "--for", f"{seconds - 2}s")
+        gone_on = branch(history, *span, "apps", "--all", "--json")
+        recorded_then = at(history, instant(seconds), "apps", "--all", "--json")
+        assert applications(gone_on) == applications(recorded_then)
+
+
+def test_a_branch_with_an_order_goes_on_otherwise(history):
+    changed = branch(
+        history, "--at", instant(2), "--for", "23s", "--with", "kill 1", "apps", "--all", "--json"
+    )
+    assert applications(changed) == {"ann": ("KILLED", 0), "bob": ("RUNNING", 8)}
+
+
+def test_what_still_runs_at_the_end_of_the_history_runs_as_long_as_its_like(tmp_path):
+    history = recorded(tmp_path, 12, until_ms=25_000)
+    later = branch(history, "--for", "10s", "apps", "--all", "--json")
+    assert applications(later) == {"ann": ("RUNNING", 9), "bob": ("RUNNING", 3)}
+
+
+def test_what_had_no_like_runs_on(tmp_path):
+    history = recorded(tmp_path, 12, until_ms=5_000)
+    later = branch(history, "--for", "1h", "apps", "--all", "--json")
+    assert applications(later) == {"ann": ("RUNNING", 0), "bob": ("RUNNING", 0)}
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("undrain n9", "undrain n9 is refused: there is no node 'n9'"),
+        ("lift 3", "is not an order: it begins with one of undrain"),
+        ("kill x", "'x' is not an application"),
+        ("move 1", "write move APP QUEUE"),
+        ("safe-mode maybe", "write on or off"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused(history, order, message):
+    reported = branch(history, "--at", instant(2), "--for", "1s", "--with", order, "apps")
+    assert reported.exit_code == 1
+    assert message in " ".join(reported.stderr.split())
+
+
+def test_a_moment_that_is_asked_for_while_the_journal_is_shortened_is_found(history):
+    with History.open(history) as opened:
+        before = opened.moment(Cut(record=30)).position
+        trimmed(history, 20)
+        assert opened.moment(Cut(record=30)).position == before
