@@ -130,6 +130,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "fairshare.lab.verbs.branch",
             "Simulate from a past or the present moment on, and show what comes of it.",
         ),
+        "export-case": (
+            "fairshare.lab.verbs.export_case",
+            "Write a decision of a server as a scenario, for a report of a defect.",
+        ),
         "record": (
             "fairshare.lab.verbs.scenarios:record_command",
             "Record the events of scenarios, to compare schedulers.",
