@@ -7,6 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.effort import examples
 
 from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.bookings import Booking, BookingRules, Span
 from fairshare.core.model.events import (
     ApplicationState,
     ContainerAllocated,
@@ -16,7 +17,9 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import (
+    AdvanceBookings,
     BeginDue,
+    CancelBooking,
     ChangeBlacklist,
     Changes,
     Condition,
@@ -32,6 +35,7 @@ from fairshare.core.model.inputs import (
     Input,
     KillApplication,
     LoadConfiguration,
+    MakeBooking,
     MasterRegistered,
     MoveApplication,
     NodeBeat,
@@ -56,9 +60,10 @@ from fairshare.core.model.inputs import (
     UpdateUsage,
 )
 from fairshare.core.model.invariants import check
-from fairshare.core.model.resources import ResourceTypes, fits, total
+from fairshare.core.model.resources import ResourceTypes, fits, subtract, total
 from fairshare.core.model.usage import Budget, Fairness
 from fairshare.core.model.work import ContainerRequest, TaskGroup
+from fairshare.core.schedulers.bookings import owed
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.core.schedulers.fair.settings import (
@@ -136,6 +141,13 @@ fairnesses = st.builds(
 )
 
 
+booking_rules = st.builds(
+    BookingRules,
+    ahead_ms=st.sampled_from([0, 1_000]),
+    preempt_after_ms=st.sampled_from([None, 0, 500]),
+)
+
+
 @st.composite
 def fair_settings(draw: st.DrawFn) -> FairSettings:
     """Settings with two leaves and a parent of two, of any policy and limits."""
@@ -196,9 +208,23 @@ class Cluster(RuleBasedStateMachine):
             if isinstance(event, ContainerAllocated):
                 assert event.container not in self.alive
                 self.alive[event.container] = event
+                self.check_bookings(event)
             elif isinstance(event, ContainerCompleted):
                 del self.alive[event.container]
         return events
+
+    def check_bookings(self, event: ContainerAllocated) -> None:
+        """What others have been promised is free after a grant, in the types that it took."""
+        state = self.manager.state
+        attempt = state.attempts.get(event.application)
+        if attempt is None:
+            return
+        begun = [span for span in state.kept if span.begun]
+        kept = owed(state, begun, (attempt.application.queue, attempt.user))
+        for took, free, promised in zip(
+            event.resource, subtract(state.total, state.used), kept, strict=True
+        ):
+            assert not took or not promised or free >= promised
 
     def first_settings(self, data: st.DataObject) -> bytes:
         """Settings of the scheduler's kind."""
@@ -208,8 +234,44 @@ class Cluster(RuleBasedStateMachine):
     def load(self, data: st.DataObject) -> None:
         settings = msgspec.json.decode(self.first_settings(data))
         settings["fairness"] = data.draw(fairnesses)
+        settings["bookings"] = data.draw(booking_rules)
         self.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
         self.loaded = True
+
+    @rule(
+        name=st.sampled_from(["one", "other"]),
+        queue=st.sampled_from(["a", "p", "p.x", "default"]),
+        user=st.sampled_from(["", "ann"]),
+        size=st.tuples(st.sampled_from([0, 2048, 9000]), st.integers(0, 9)),
+        begin_ms=st.sampled_from([-1_000, 0, 500, 4_000_000]),
+        length_ms=st.sampled_from([0, 1_000, 60_000]),
+        replace=st.booleans(),
+    )
+    def booking(
+        self,
+        name: str,
+        queue: str,
+        user: str,
+        size: tuple[int, int],
+        begin_ms: int,
+        length_ms: int,
+        replace: bool,
+    ) -> None:
+        if self.loaded:
+            start_ms = max(self.now_ms + begin_ms, 1)
+            span = Span(start_ms, start_ms + length_ms)
+            self.feed(MakeBooking(Booking(name, queue, size, (span,), user), replace))
+
+    @rule(name=st.sampled_from(["one", "other"]))
+    def booking_is_cancelled(self, name: str) -> None:
+        if self.loaded:
+            self.feed(CancelBooking(name))
+
+    @rule(later_ms=st.sampled_from([0, 1_000, 60_000]))
+    def bookings_are_due(self, later_ms: int) -> None:
+        if self.loaded:
+            self.now_ms += later_ms
+            self.feed(AdvanceBookings())
 
     @rule(later_ms=st.sampled_from([0, 60_000, 31 * 86_400_000]))
     def usage_is_due(self, later_ms: int) -> None:

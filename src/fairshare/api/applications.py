@@ -295,7 +295,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     what keeps preemption away; `weight` is the user's; at `due_ms` a gang gives up, or
     tries again, or a lifetime ends; what is kept for another application may be had by tasks whose
     time limit ends by `lent_until_ms` (0: by none). `past` and `budget` are those that put it
-    behind others, or stop it.
+    behind others, or stop it; `booking` keeps what is free from it.
     """
 
     cause: str
@@ -326,6 +326,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     preemption: Preemption | None = None
     past: PastUse | None = None
     budget: Budget | None = None
+    booking: str = ""
     sentence: str
     remedy: str
 

@@ -10,6 +10,7 @@ import msgspec
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import Event
 from fairshare.core.model.inputs import (
+    AdvanceBookings,
     BeginDue,
     ContainerExited,
     Input,
@@ -49,6 +50,7 @@ NOT_STARTED = -1000
 
 _OWN = frozenset(
     (
+        AdvanceBookings,
         BeginDue,
         LifetimeOver,
         NodeBeat,
@@ -326,6 +328,8 @@ class Runtime:
             self._eventful = False
             self._deadline_ms = self._find_deadline_ms()
             return
+        if state.bookings_ms is not None and state.bookings_ms <= now_ms:
+            self._provoke(AdvanceBookings())
         usage_ms = state.next_usage_ms()
         if usage_ms is not None and usage_ms <= now_ms:
             self._provoke(UpdateUsage())
@@ -370,6 +374,7 @@ class Runtime:
             scheduler.next_deadline_ms(),
             self._next_update_ms(),
             state.next_usage_ms(),
+            state.bookings_ms,
             agenda.tidy_ms,
             agenda.monitor_ms,
         )

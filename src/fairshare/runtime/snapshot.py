@@ -25,6 +25,7 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.arrays import TaskArray
 from fairshare.core.model.asks import Ask, AskKey, AskTable
+from fairshare.core.model.bookings import Booking, BookingRules, Kept, Span
 from fairshare.core.model.ended import EndedApplication
 from fairshare.core.model.events import (
     ApplicationState,
@@ -73,6 +74,9 @@ _CLUSTER: Final = (
     "deferred",
     "dependents",
     "ledger",
+    "bookings",
+    "kept",
+    "bookings_ms",
     "safe_mode",
     "types",
     "epoch_ms",
@@ -146,6 +150,10 @@ add("mapping-fallback", MappingFallback)
 add("mapping-rule", MappingRule)
 add("matcher", Matcher)
 add("rule-settings", RuleSettings)
+add("booking", Booking)
+add("booking-rules", BookingRules)
+add("booking-kept", Kept)
+add("booking-span", Span)
 add("budget", Budget)
 add("fairness", Fairness)
 add("time-limit", TimeLimit)

@@ -163,7 +163,8 @@ class Service:
         `survey` must be of the present version."""
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
-        found = main_cause(known, scheduler.limits_of(application), self.state, survey)
+        limits, now_ms = scheduler.limits_of(application), self.now_ms()
+        found = main_cause(known, limits, self.state, survey, now_ms)
         return Cause.DISK_FULL if found is not None and self.admission_problem() else found
 
     @property

@@ -20,6 +20,8 @@ from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
 from fairshare.documents.toml_tree import read_toml
 from fairshare.settings import shell
+from fairshare.settings.bookings import SECTION as BOOKINGS
+from fairshare.settings.bookings import booking_rules_of
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.engines import runs_here
 from fairshare.settings.fairness import SECTION as FAIRNESS
@@ -262,6 +264,7 @@ def collect_directory(
     own = {
         FAIRNESS: fairness_of(located.fairness, types, root, problems),
         TIME_LIMITS: time_limits_of(located.time_limits),
+        BOOKINGS: booking_rules_of(located.bookings),
     }
     return Configuration(
         scheduler=family.name,

@@ -25,6 +25,8 @@ from fairshare.documents.problems import Problems
 from fairshare.documents.structs import At, read
 from fairshare.documents.toml_tree import read_toml
 from fairshare.documents.values import TEXT, TEXTS, Reader, Value, either, list_of, one_of, parsed
+from fairshare.settings.bookings import SECTION as BOOKINGS
+from fairshare.settings.bookings import BookingSettings
 from fairshare.settings.engines import ENGINES
 from fairshare.settings.fairness import SECTION as FAIRNESS
 from fairshare.settings.fairness import FairnessSettings
@@ -98,7 +100,7 @@ def read_label_tables(tables: Mapping[str, Node], reader: Reader) -> LabelTables
 
 FILE: Final = "fairshare.toml"
 RULE: Final = "toml-key"
-RELOADED: Final = (FAIRNESS, TIME_LIMITS)
+RELOADED: Final = (FAIRNESS, TIME_LIMITS, BOOKINGS)
 """The sections that a reload applies: fields of these names in the settings of all schedulers,
 whose own files do not have them."""
 _DAY_MS: Final = 86_400_000
@@ -398,6 +400,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     notify: NotifySettings = NotifySettings()
     fairness: FairnessSettings = FairnessSettings()
     time_limits: TimeLimitSettings = TimeLimitSettings()
+    bookings: BookingSettings = BookingSettings()
     labels: LabelTables = LabelTables()
     sections: dict[str, Any] = {}
     """Those of schedulers, by name."""

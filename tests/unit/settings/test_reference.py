@@ -46,6 +46,7 @@ WITHOUT_A_ROW = {
         "reservations",
         "fairness",
         "time_limits",
+        "bookings",
     },
     QueueSettings: {"name", "parent", "reservable"},
     AllocationSettings: {"queues", "user_max_applications", "rules", "from_file"},
@@ -65,6 +66,7 @@ WITHOUT_A_ROW = {
         "allocations",
         "fairness",
         "time_limits",
+        "bookings",
     },
 }
 """Fields that are not one value of one element or property of the scheduler's own."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from fairshare.core.manager import budgets, groups, lifetimes, nodes, reports, updates
+from fairshare.core.manager import bookings, budgets, groups, lifetimes, nodes, reports, updates
 from fairshare.core.manager.lifecycle import Lifecycle
 from fairshare.core.manager.lifetimes import Lifetimes, Starts
 from fairshare.core.manager.requests import change_labels, check_tasks
@@ -43,7 +43,9 @@ from fairshare.core.model.identifiers import (
 from fairshare.core.model.inputs import (
     AddLabels,
     AddTasks,
+    AdvanceBookings,
     BeginDue,
+    CancelBooking,
     ChangeBlacklist,
     ChangeLifetime,
     ContainerExited,
@@ -62,6 +64,7 @@ from fairshare.core.model.inputs import (
     LaunchContainer,
     LifetimeOver,
     LoadConfiguration,
+    MakeBooking,
     MasterRegistered,
     MoveApplication,
     NodeBeat,
@@ -177,6 +180,9 @@ class ResourceManager:
             LabelNodes: partial(change_labels, scheduler),
             UpdateShares: self._update_shares,
             UpdateUsage: partial(budgets.update, scheduler),
+            MakeBooking: partial(bookings.make, scheduler),
+            CancelBooking: partial(bookings.cancel, scheduler),
+            AdvanceBookings: partial(bookings.advance, scheduler),
             TidyQueues: self._tidy_queues,
             PreemptContainers: self._preempt_containers,
             SubmitApplication: self._submit,

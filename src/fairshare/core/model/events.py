@@ -10,6 +10,7 @@ import enum
 
 import msgspec
 
+from fairshare.core.model.bookings import Booking
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import Changes, ContainerEnd, StartConditions, SubmitApplication
 from fairshare.core.model.resources import Resource
@@ -561,6 +562,22 @@ class UsageUpdated(Event, frozen=True):
     free (`usage.Ledger.update`)."""
 
 
+class BookingMade(Event, frozen=True):
+    """Resources were promised; a booking that has this name already is replaced."""
+
+    booking: Booking
+
+
+class BookingCancelled(Event, frozen=True):
+    """A booking was taken back."""
+
+    name: str
+
+
+class BookingsAdvanced(Event, frozen=True):
+    """Other spans of bookings are kept from now on; those that are over are forgotten."""
+
+
 ClusterEvent = (
     ContainerAllocated
     | ContainerCompleted
@@ -621,5 +638,8 @@ ClusterEvent = (
     | QueuesConfigured
     | SharesUpdated
     | UsageUpdated
+    | BookingMade
+    | BookingCancelled
+    | BookingsAdvanced
 )
 """The events that all schedulers have in common."""

@@ -6,6 +6,7 @@ does not contain its instant, which is `now_ms` of `handle(now_ms, input)`.
 
 import msgspec
 
+from fairshare.core.model.bookings import Booking
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
@@ -169,6 +170,28 @@ class UpdateShares(msgspec.Struct, frozen=True, tag=True):
 
 class UpdateUsage(msgspec.Struct, frozen=True, tag=True):
     """The interval of the ledger is over: what was used in the past enters the orders."""
+
+
+class MakeBooking(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Promise resources to a queue, or to a user there, for some spans of time; a span from 0 on
+    begins now. `replace`: instead of the booking that has this name."""
+
+    booking: Booking
+    replace: bool = False
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class CancelBooking(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Take back a booking, from now on."""
+
+    name: str
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class AdvanceBookings(msgspec.Struct, frozen=True, tag=True):
+    """A span of a booking begins, ends, or has to be kept from now on."""
 
 
 class TidyQueues(msgspec.Struct, frozen=True, tag=True):
@@ -550,6 +573,9 @@ Input = (
     | NodeBeat
     | UpdateShares
     | UpdateUsage
+    | MakeBooking
+    | CancelBooking
+    | AdvanceBookings
     | TidyQueues
     | PreemptContainers
     | SubmitApplication

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Generic
 
 from fairshare.core.model.applications import Application
+from fairshare.core.model.bookings import Booking, Kept, kept_at, left_at, next_change_ms, rules_of
 from fairshare.core.model.events import (
     ApplicationAdmitted,
     ApplicationDeferred,
@@ -24,6 +25,9 @@ from fairshare.core.model.events import (
     AttemptEnded,
     AttemptStarted,
     BlacklistChanged,
+    BookingCancelled,
+    BookingMade,
+    BookingsAdvanced,
     ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
@@ -63,6 +67,7 @@ from fairshare.core.model.identifiers import (
 )
 from fairshare.core.model.inputs import NO_CONDITIONS, StartConditions
 from fairshare.core.model.nodes import Handlers, Node, Nodes, Reservation
+from fairshare.core.model.nothing import NOTHING
 from fairshare.core.model.queues import ROOT, AttemptType, QueueType
 from fairshare.core.model.resources import Resource, ResourceTypes, add, subtract
 from fairshare.core.model.tasks import GROUP_REQUESTS, TaskBoard, is_own_failure
@@ -98,10 +103,16 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     first pause, until all of its containers are launched or its attempt ends. `deferred` has the
     conditions that are left of applications that start later, or are held; `dependents` the
     deferred applications by the application whose end they wait for. `ledger` has what was used in
-    the past, while that counts.
+    the past, while that counts. `bookings` are those that are not over, by name, and `kept` their
+    spans that are kept now; at `bookings_ms` these are others (`AdvanceBookings`), None: never.
     """
 
-    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"ledger": None}
+    LATER_FIELDS: ClassVar[Mapping[str, object]] = {
+        "ledger": None,
+        "bookings": NOTHING,
+        "kept": (),
+        "bookings_ms": None,
+    }
 
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
@@ -116,6 +127,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         self.deferred: dict[ApplicationId, StartConditions] = {}
         self.dependents: dict[ApplicationId, dict[ApplicationId, None]] = {}
         self.ledger: Ledger | None = None
+        self.bookings: dict[str, Booking] = {}
+        self.kept: tuple[Kept, ...] = ()
+        self.bookings_ms: int | None = None
 
     def event_handlers(self) -> Handlers:
         """The handler of each type of event; a scheduler adds its own."""
@@ -159,6 +173,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             ApplicationDeferred: self._application_deferred,
             RequestRefused: self._nothing_changes,
             UsageUpdated: self._usage_updated,
+            BookingMade: self._booking_made,
+            BookingCancelled: self._booking_cancelled,
+            BookingsAdvanced: self._bookings_advanced,
             **super().event_handlers(),
         }
 
@@ -382,6 +399,8 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if ROOT not in self.queues:
             self.queues[ROOT] = self.new_queue(ROOT, False, False)
         self._take_fairness(now_ms)
+        if self.bookings:  # they may be kept in another way from now on
+            self.bookings_ms = now_ms
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         self._drop_reservation(self.nodes[event.node])
@@ -448,6 +467,22 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         if self.ledger.comes_last(queue, user):
             leaf = self.ancestry(queue)[0]
             leaf.charges = {**leaf.charges, user: (MOST_CHARGE,) * len(self.none)}
+
+    # Bookings.
+
+    def _booking_made(self, now_ms: int, event: BookingMade) -> None:
+        self.bookings = {**self.bookings, event.booking.name: event.booking}
+        self.bookings_ms = now_ms
+
+    def _booking_cancelled(self, now_ms: int, event: BookingCancelled) -> None:
+        self.bookings = {name: one for name, one in self.bookings.items() if name != event.name}
+        self.bookings_ms = now_ms
+
+    def _bookings_advanced(self, now_ms: int, event: BookingsAdvanced) -> None:
+        rules = rules_of(self)
+        self.bookings = left_at(self.bookings, now_ms)
+        self.kept = kept_at(self.bookings, rules, now_ms)
+        self.bookings_ms = next_change_ms(self.bookings.values(), rules, now_ms)
 
     # Applications.
 

@@ -13,6 +13,7 @@ import msgspec
 
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.asks import AskKey
+from fairshare.core.model.bookings import RULES, BookingRules
 from fairshare.core.model.events import (
     AttemptEnded,
     AttemptStarted,
@@ -38,6 +39,7 @@ from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
+from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, Steps, in_one_step
@@ -82,6 +84,7 @@ class BaseSettings(msgspec.Struct, frozen=True):
     master_max_attempts: int = 2  # yarn.resourcemanager.am.max-attempts
     fairness: Fairness = OFF
     time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
+    bookings: BookingRules = RULES
 
 
 AttemptType = TypeVar("AttemptType", bound=Attempt)
@@ -179,6 +182,9 @@ class BaseScheduler(Scheduler):
             level = level_of(key, node)
             ask = key.anywhere
             if level is None or ask is None or not fits(ask.resource, node.available):
+                continue
+            kept = self._state.kept
+            if kept and refusal(self._state, attempt, key, ask.resource, step.now_ms):
                 continue
             step.emit(
                 ContainerAllocated(

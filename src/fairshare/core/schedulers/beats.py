@@ -34,6 +34,7 @@ from fairshare.core.model.events import (
     AttemptEnded,
     AttemptStarted,
     BlacklistChanged,
+    BookingsAdvanced,
     ConfigurationLoaded,
     ContainerAllocated,
     ContainerCompleted,
@@ -153,6 +154,7 @@ class HeartbeatRounds:
             **dict.fromkeys(of_nodes, self._node_changed),
             **dict.fromkeys(of_partitions, self._partitions_changed),
             AttemptEnded: self._attempt_ended,
+            BookingsAdvanced: self._bookings_advanced,
             ApplicationsForgotten: self._forgotten,
             ReservationMoved: self._reservation_moved,
             ContainerReserved: self._reserved,
@@ -171,6 +173,11 @@ class HeartbeatRounds:
         candidates.changed_applications[event.application] = None
         if candidates.node_groups.reserved or candidates.node_groups.promised:
             candidates.nodes_apart_changed()
+
+    def _bookings_advanced(self, event: BookingsAdvanced) -> None:
+        # What one kept may be free again, and nodes may be reserved for what it keeps waiting.
+        self._candidates.nodes_apart_changed()
+        self._everywhere = True
 
     def _forgotten(self, event: ApplicationsForgotten) -> None:
         for number in event.applications:

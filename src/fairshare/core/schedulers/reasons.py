@@ -20,6 +20,7 @@ from fairshare.core.model.resources import Resource, fits, positive
 from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.schedulers import past
 from fairshare.core.schedulers.backfill import due_ms
+from fairshare.core.schedulers.bookings import refusal, used_by
 from fairshare.core.schedulers.entitlement import Preemption
 from fairshare.core.schedulers.offers import Offers, Survey
 
@@ -98,6 +99,9 @@ class Cause(enum.StrEnum):
     NO_CAPACITY = "no-capacity-on-partition", Lasts.OBSTACLE
     # `queue` uses `used` of its maximum `limit`
     QUEUE_MAXIMUM = "queue-maximum", Lasts.OBSTACLE
+    # `booking` keeps `limit` for `queue`, or `user` there, which uses `used`, until `due_ms`;
+    # `available` is free. Before it begins tasks have that which end by `lent_until_ms`, its start
+    BOOKED = "booked", Lasts.OBSTACLE
     # `user` has `used` of `limit` in `queue`; `count`: others lower it
     USER_LIMIT = "user-limit", Lasts.OBSTACLE
     # reduces wait until enough maps have finished
@@ -191,6 +195,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     preemption: Preemption | None = None
     past: PastUse | None = None
     budget: Budget | None = None
+    booking: str = ""
 
 
 MOST_AHEAD = 5
@@ -274,7 +279,7 @@ def reasons(
     `state` is the application's cluster, for the administrators' drains and safe mode, and for what
     was used in the past, as of `now_ms` or of the last change.
     """
-    found = _reasons(application, limits, state, Survey(), ahead=True)
+    found = _reasons(application, limits, state, Survey(), now_ms, ahead=True)
     if state is None or state.ledger is None:
         return found
     return [_with_past(reason, application, state, now_ms) for reason in found]
@@ -292,11 +297,11 @@ def _with_past(reason: Reason, application: Application, state: "State", now_ms:
 
 
 def main_cause(
-    application: Application, limits: Limits, state: "State", survey: Survey
+    application: Application, limits: Limits, state: "State", survey: Survey, now_ms: int = 0
 ) -> Cause | None:
     """The cause of the first of the reasons, or None. For questions about many applications at one
     instant, which share a survey; it leaves out what takes long and decides nothing."""
-    found = _reasons(application, limits, state, survey, ahead=False)
+    found = _reasons(application, limits, state, survey, now_ms, ahead=False)
     return found[0].cause if found else None
 
 
@@ -305,6 +310,7 @@ def _reasons(
     limits: Limits,
     state: "State | None",
     survey: Survey,
+    now_ms: int,
     *,
     ahead: bool,
 ) -> list[Reason]:
@@ -332,7 +338,9 @@ def _reasons(
         return [Reason(cause=Cause.NOT_STARTED, queue=application.queue)]
     memory_alone = state is not None and state.counts_memory_alone
     applications = {} if state is None else state.applications
-    view = _View(application, limits, drained, applications, survey, ahead, memory_alone, {})
+    view = _View(
+        application, limits, drained, applications, survey, ahead, memory_alone, state, now_ms, {}
+    )
     reasons = list(limits.of_application())
     if reasons:
         wanting = application.attempt.asks.wanting[:1]
@@ -386,6 +394,8 @@ class _View(NamedTuple):
     survey: Survey
     ahead: bool
     memory_alone: bool  # the other types do not count
+    state: "State | None"
+    now_ms: int
     preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
 
 
@@ -533,12 +543,37 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
     if never is not None:
         return never
     obstacles = [_about(about, reason) for reason in view.limits.of_ask(key, size)]
+    obstacles += [_about(about, reason) for reason in _of_bookings(view, key, size)]
     room = _of_room(view, key, offers, about)
     if not obstacles:
         return room
     if room.cause.lasts is not Lasts.PASSING:
         obstacles.append(room)
     return _together(obstacles)[0]
+
+
+def _of_bookings(view: _View, key: AskKey, size: Resource) -> list[Reason]:
+    """The booking that keeps what is free from an ask."""
+    state, attempt = view.state, view.application.attempt
+    if state is None or not state.kept:
+        return []
+    refused = refusal(state, attempt, key, size, view.now_ms)
+    if refused is None:
+        return []
+    span = refused.span
+    return [
+        Reason(
+            cause=Cause.BOOKED,
+            queue=span.queue,
+            user=span.user,
+            used=used_by(state, span.holder),
+            limit=span.resource,
+            available=positive(refused.free),
+            due_ms=span.until_ms,
+            lent_until_ms=0 if span.begun else span.from_ms,
+            booking=span.name,
+        )
+    ]
 
 
 _FOR_OTHERS_TO_END = frozenset(

@@ -328,6 +328,8 @@ class Simulator:
                 ledger = self.manager.state.ledger
                 if ledger is not None and ledger.over:  # what waits for a budget waits for a month
                     give_up_ms = max(give_up_ms, ledger.month_end_ms + PATIENCE_MS)
+                for span in self.manager.state.kept:  # and what waits for a booking for its end
+                    give_up_ms = max(give_up_ms, span.until_ms + PATIENCE_MS)
                 if now_ms > give_up_ms or (
                     faults is not None
                     and all(one.over for one in self.manager.state.applications.values())
@@ -451,6 +453,7 @@ class Simulator:
     def _move(self, now_ms: int) -> None:
         self._collection.advance(now_ms)
         self.clock.advance(now_ms)
+        self.agenda.now_ms = now_ms  # what begins now ends so much later
 
     def _report_now(self, given: Input) -> None:
         self._reported.append(given)

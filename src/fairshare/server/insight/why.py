@@ -173,6 +173,11 @@ CAUSES: Final[Mapping[Cause, Said]] = {
         "{user} has {used} in {queue}, above the limit of {limit} for one user{weight}.",
         "enough containers of {user}'s in {queue} end{others_want}, or {raised} is raised",
     ),
+    Cause.BOOKED: Said(
+        "reserved",
+        "{booking}, of which {used} is in use{free}",
+        "{booking_ends}, or an administrator changes or cancels it (fairshare reserve)",
+    ),
     Cause.SLOW_START: Said(
         "itself",
         "Its reduces wait for its maps, of which {count} have finished.",
@@ -438,7 +443,6 @@ class Words:
         names = [application_name(self._epoch_ms, number) for number in reason.ahead]
         first, more = ", ".join(names), count - len(names)
         weight = "" if reason.weight == 1 else f", whose weight is {reason.weight:g}"
-        due = datetime.fromtimestamp(reason.due_ms / 1_000, UTC)
         return {
             **{name: getattr(reason, name) for name in ("queue", "user", "node", "label")},
             "count": _Number(count),
@@ -480,18 +484,47 @@ class Words:
             "raised": "its user-limit-factor"
             + (", its minimum-user-limit-percent" if count else "")
             + (" or the user's weight" if weight else ""),
-            "due": due.strftime("%Y-%m-%d %H:%M:%S UTC"),
+            "due": instant_text(reason.due_ms),
             "kept": _Span(
                 ""
                 if self._now_ms is None
                 else f"{max(self._now_ms - reason.due_ms, 0) / 1_000:,.0f} s"
             ),
             "lent": self._lent(reason.lent_until_ms),
+            **self._booking(reason),
             "until": _Span(
                 ""
                 if self._now_ms is None
                 else f"in {max(reason.due_ms - self._now_ms, 0) / 1_000:,.0f} s"
             ),
+        }
+
+    def _booking(self, reason: Reason) -> dict[str, object]:
+        """The words about a booking: what it keeps for which queue until when, and its end."""
+        if reason.cause is not Cause.BOOKED:
+            return {}
+        limit, used = self.amount(reason.limit), "nothing"
+        if reason.used is not None and reason.limit is not None:
+            pairs = zip(reason.used, reason.limit, strict=True)
+            used = self.amount(tuple(part if kept else 0 for part, kept in pairs))
+        whose = f"{reason.user} in {reason.queue}" if reason.user else reason.queue
+        start_ms, due = reason.lent_until_ms, instant_text(reason.due_ms)
+        available = f"; {self.amount(reason.available, beside=reason.wanted)} is free."
+        kept = f"The booking {reason.booking!r} keeps {limit} for {whose}"
+        if not start_ms:
+            return {
+                "booking": f"{kept} until {due}",
+                "used": used,
+                "free": available,
+                "booking_ends": f"that booking ends, at {due}",
+            }
+        begins = instant_text(start_ms)
+        return {
+            "booking": f"{kept} from {begins} on",
+            "used": used,
+            "free": f"{available} Until then only tasks that end by {begins} get that.",
+            "booking_ends": f"its tasks get a time limit that ends by {begins} (--time-limit), or"
+            f" that booking ends, at {due}",
         }
 
     def _holders(self, reason: Reason) -> str:
@@ -617,6 +650,11 @@ class Words:
 
 def _unit(resource: str) -> str:
     return {GPU: "GPU", MEMORY: "MB", VCORES: "vcore"}.get(resource, resource)
+
+
+def instant_text(at_ms: int) -> str:
+    """`2026-11-27 21:00:00 UTC`."""
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _budget(budget: Budget) -> str:

@@ -71,7 +71,7 @@ INPUT_TAGS = words(
         RequestContainers
         ReserveApplication SetPriority SetSafeMode SubmitApplication TidyQueues
         TasksDue UndrainNode UnregisterMaster UpdateApplication UpdateShares
-        UpdateUsage
+        UpdateUsage MakeBooking CancelBooking AdvanceBookings
         """
 )
 EVENT_TAGS = words(
@@ -91,7 +91,7 @@ EVENT_TAGS = words(
         QueueCreated QueueDynamicChanged QueueEntitled QueueExpiring QueueLimited
         QueueRemoved QueuesConfigured RequestRefused ReservationDropped ReservationMoved
         RoomFreed SafeModeChanged SharesUpdated StarvationServed TasksAdded UserLimitsComputed
-        UsageUpdated UserNoted
+        UsageUpdated UserNoted BookingMade BookingCancelled BookingsAdvanced
         """
 )
 

@@ -34,6 +34,7 @@ NUMBERS = {
     Cause.USER_LIMIT: ("ann", "root.ml", "12,288 MB"),
     Cause.RESERVED_HERE: ("n7", "2,048 MB", "4,096 MB"),
     Cause.KEPT_FOR_IT: ("n7", "root.ml", "2,048 MB", "4,096 MB"),
+    Cause.BOOKED: ("root.ml", "12,288 MB", "10,240 MB", "2,048 MB"),
     Cause.KEPT_FOR_ANOTHER: ("n7", "application_1700000000000_0004"),
     Cause.RESERVED_FOR_OTHERS: ("11 nodes",),
     Cause.NO_ROOM: ("n7", "4,096 MB", "2,048 MB", "11 others", "application_1700000000000_0004"),

@@ -94,6 +94,7 @@ def test_everything_global_is_read() -> None:
         "mappings", "legacy_queue_mode", "labels", "label_of_node", "reservations",
         "fairness",
         "time_limits",
+        "bookings",
     }  # fmt: skip
     assert settings.users_maximum_parallel_applications == {"j.doe": 3}
     assert settings.queue_expiration_ms == 10_000

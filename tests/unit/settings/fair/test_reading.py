@@ -113,7 +113,7 @@ def test_every_property_of_the_scheduler_is_read() -> None:
 
 
 def test_no_field_of_the_settings_is_forgotten_by_the_test_above() -> None:
-    assert len(FairSettings.__struct_fields__) == 35  # three are of fairshare.toml
+    assert len(FairSettings.__struct_fields__) == 36  # three are of fairshare.toml
 
 
 def test_settings_survive_being_written_and_read() -> None:

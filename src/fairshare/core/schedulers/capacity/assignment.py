@@ -21,6 +21,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.nodes import Reservation
 from fairshare.core.model.resources import Resource, add, subtract
+from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import containers, limits
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
@@ -143,6 +144,8 @@ def offer(beat: "Heartbeat", attempt: CapacityAttempt, room: ResourceLimits) -> 
         ask = key.anywhere
         assert ask is not None
         if not settings.continue_looking and not _may_more(beat, attempt, key, ask.resource):
+            continue
+        if state.kept and refusal(state, attempt, key, ask.resource, beat.step.now_ms):
             continue
         left = room.headroom
         if settings.continue_looking:

@@ -15,6 +15,7 @@ from fairshare.core.model.asks import AskKey
 from fairshare.core.model.events import Locality, OffersCounted, ReservationDropped
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, subtract
+from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.capacity import assignment, fast_path, limits, orders
 from fairshare.core.schedulers.capacity.assignment import Answer, ResourceLimits
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry
@@ -101,7 +102,7 @@ class Heartbeat:
         self.whole = state.total_of(self.label)
         self.ignore = False
         self.refused = 0  # attempts whose container a limit forbade after all
-        self._plain = fast_path.is_plain(state)
+        self._plain = not state.kept and fast_path.is_plain(state)
         self.limit_of: dict[CapacityQueue, Resource] = {}
         self.examined: dict[CapacityQueue, None] = {}
         self._misses: dict[tuple[int, tuple[int, int]], tuple[AskKey, int]] = {}
@@ -180,7 +181,9 @@ class Heartbeat:
         assert reservation is not None
         attempt = state.attempts[reservation.application]
         key = attempt.asks.keys[(reservation.priority, reservation.request)]
-        if not key.pending:
+        if not key.pending or (
+            state.kept and refusal(state, attempt, key, reservation.resource, self.step.now_ms)
+        ):
             self.step.emit(ReservationDropped(self.node.name))
             return
         assignment.fulfil(self, attempt, key, reservation)

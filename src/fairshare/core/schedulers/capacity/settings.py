@@ -10,6 +10,7 @@ import enum
 
 import msgspec
 
+from fairshare.core.model.bookings import RULES, BookingRules
 from fairshare.core.model.resources import NO_LIMIT, Resource, ResourceTypes
 from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
@@ -298,3 +299,4 @@ class CapacitySettings(msgspec.Struct, frozen=True):
     tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags
     fairness: Fairness = OFF
     time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
+    bookings: BookingRules = RULES

@@ -24,6 +24,7 @@ from fairshare.core.model.identifiers import container_id
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, count_fitting, fits, positive, subtract
 from fairshare.core.schedulers.backfill import due_ms, ends_by
+from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.entitled import PartialReservations
@@ -138,6 +139,7 @@ class Heartbeat:
 
     __slots__ = (
         "_aside",
+        "_booked",
         "_counting",
         "_due_ms",
         "_ended_early",
@@ -171,6 +173,7 @@ class Heartbeat:
         self._left = 0  # how many more containers of that size fit
         self._kept = False  # whether a part of the node is kept for one application
         self._due_ms: int | None = None  # until when others may have that part
+        self._booked = bool(state.kept)  # bookings may keep something from others
         after_ms = state.settings.entitled_after_ms
         self._parts = None if after_ms is None else PartialReservations(state, step, node, after_ms)
 
@@ -195,6 +198,10 @@ class Heartbeat:
         for number in list(node.promised):
             attempt = self.state.attempts.get(number)
             if attempt is None or not self._still_starved(attempt):
+                self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
+                continue
+            key = attempt.asks.wanting[0] if attempt.asks.wanting else None
+            if self._booked and key is not None and not self._wanted_here(attempt, key):
                 self.step.emit(PreemptedRoomChanged(node.name, number, self.state.none))
                 continue
             pending = node.promised[number]
@@ -417,7 +424,7 @@ class Heartbeat:
                     if self._kept
                     else fits(resource, node.available)
                 )
-                if fit and not attempt.leaf.bounded:
+                if fit and not attempt.leaf.bounded and not self._booked:
                     return self._grant(attempt, key, resource, Locality.OFF_SWITCH, False)
         for key in attempt.asks.wanting:
             if not self._wanted_here(attempt, key):
@@ -447,7 +454,13 @@ class Heartbeat:
         if not fits(resource, node.total):
             return False
         leaf = attempt.leaf
-        return not leaf.bounded or within_maximum(leaf, resource)
+        if leaf.bounded and not within_maximum(leaf, resource):
+            return False
+        return not (self._booked and self._refuses(attempt, key, resource))
+
+    def _refuses(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> bool:
+        """Whether a booking keeps a container from an ask."""
+        return refusal(self.state, attempt, key, resource, self.step.now_ms) is not None
 
     def _offer_key(
         self, attempt: FairAttempt, key: AskKey, *, fulfilling: bool

@@ -22,6 +22,7 @@ from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, fits, scale, subtract
 from fairshare.core.model.work import ANYWHERE
+from fairshare.core.schedulers.bookings import protects
 from fairshare.core.schedulers.calculators import take_from
 from fairshare.core.schedulers.entitlement import PREEMPTED
 from fairshare.core.schedulers.fair.attempts import FairAttempt
@@ -271,6 +272,8 @@ def _takeable(state: FairState, record: ContainerAllocated, picked: Resource) ->
     victim = state.attempts[record.application]
     leaf = victim.leaf
     if not leaf.allow_preemption:
+        return False
+    if state.kept and protects(state, victim, record.resource):
         return False
     if _is_master(state, record) and not _masters_may_go(state, victim):
         return False

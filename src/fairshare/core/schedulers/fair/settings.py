@@ -6,6 +6,7 @@ file uses seconds. Floats that Hadoop keeps in 32 bits are already rounded to 32
 
 import msgspec
 
+from fairshare.core.model.bookings import RULES, BookingRules
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
 from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
@@ -119,3 +120,4 @@ class FairSettings(msgspec.Struct, frozen=True):
     tag_users: tuple[str, ...] = ()  # users whose applications are placed by their tags
     fairness: Fairness = OFF
     time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
+    bookings: BookingRules = RULES

@@ -89,7 +89,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         if fits(reservation.resource, node.available):
             return False
         attempt = self.attempts.get(reservation.application)
-        if attempt is None or attempt.charged or attempt.leaf.bounded:
+        if attempt is None or attempt.charged or attempt.leaf.bounded or self.kept:
             return False
         key = attempt.asks.keys.get((reservation.priority, reservation.request))
         if key is None or key.places:

@@ -10,6 +10,8 @@ from fairshare.core.model.asks import AskKey
 from fairshare.core.model.events import ContainerAllocated, Locality, OffersCounted
 from fairshare.core.model.identifiers import ApplicationId, container_id
 from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import Resource
+from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.ordering import Entry
 from fairshare.core.schedulers.pools import load
 from fairshare.core.schedulers.pools.jobs import Job, allowed_level, nearest
@@ -31,6 +33,11 @@ class Offer:
         self.step = step
         self.node = node
         self.wanted = wanted
+        self.refused = self._refused if state.kept else None
+
+    def _refused(self, job: Job, key: AskKey, size: Resource) -> bool:
+        """Whether a booking keeps a task from a job."""
+        return refusal(self.state, job, key, size, self.step.now_ms) is not None
 
     def free(self, kind: int) -> int:
         """Free slots of the node."""
@@ -105,7 +112,7 @@ def _serve(offer: Offer, line: Line, kind: int) -> bool:
         job = entrant.member
         assert isinstance(job, Job)
         assert entrant.entry is not None
-        found = nearest(job, place, offer.node)
+        found = nearest(job, place, offer.node, refused=offer.refused)
         if found is not None:
             offer.grant(job, *found)
             break
@@ -214,7 +221,7 @@ class ShareHeartbeat:
         if job.used[place] >= job.limits[kind]:
             return False
         farthest = self._allowed(job, pool) if kind == MAP else Locality.OFF_SWITCH
-        ask_and_level = nearest(job, place, offer.node, farthest)
+        ask_and_level = nearest(job, place, offer.node, farthest, offer.refused)
         if ask_and_level is None:
             return False
         offer.grant(job, *ask_and_level)

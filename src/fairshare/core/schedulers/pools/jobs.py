@@ -6,6 +6,7 @@ generation counts in its own way (Hadoop: FairScheduler.updateTaskCounts,
 JobSchedulable.updateDemand, FairScheduler.getAllowedLocalityLevel).
 """
 
+from collections.abc import Callable
 from math import ceil
 from typing import ClassVar
 
@@ -227,10 +228,14 @@ def delays_ms(settings: PoolsSettings, nodes: int) -> tuple[int, int]:
 
 
 def nearest(
-    job: Job, place: int, node: Node, farthest: Locality = Locality.OFF_SWITCH
+    job: Job,
+    place: int,
+    node: Node,
+    farthest: Locality = Locality.OFF_SWITCH,
+    refused: Callable[[Job, AskKey, Resource], bool] | None = None,
 ) -> tuple[AskKey, Locality] | None:
     """The ask of a job that a node serves at the best locality, up to a level; among equals the
-    first.
+    first. None that is `refused`.
 
     A more urgent ask (`priority`) goes before a nearer one.
     """
@@ -254,7 +259,7 @@ def nearest(
             continue
         if ask.resource != size:
             size, fit = ask.resource, fits(ask.resource, node.available)
-        if not fit:
+        if not fit or (refused is not None and refused(job, key, ask.resource)):
             continue
         level = level_of(key, node)
         if level is not None and level <= farthest and (best is None or level < best[1]):

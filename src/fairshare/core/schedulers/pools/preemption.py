@@ -13,6 +13,7 @@ from fairshare.core.model.events import (
     ExitCode,
     StarvationServed,
 )
+from fairshare.core.schedulers.bookings import protects
 from fairshare.core.schedulers.pools.jobs import Slots
 from fairshare.core.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.core.schedulers.pools.sharing import min_share
@@ -148,7 +149,9 @@ def _kill(state: "PoolsState", step: Step, kind: int, missing: int) -> None:
         for pool in above
         for job in pool.attempts.values()
         for record in job.containers.values()
-        if record.resource[place] and record.container != job.master
+        if record.resource[place]
+        and record.container != job.master
+        and not (state.kept and protects(state, job, record.resource))
     ]
     victims.sort(key=lambda one: (one[1].allocated_ms, one[1].container), reverse=True)
     for pool, record in victims:

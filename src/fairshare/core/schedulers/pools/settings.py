@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
+from fairshare.core.model.bookings import RULES, BookingRules
 from fairshare.core.model.resources import NO_LIMIT, UNBOUNDED, Resource, ResourceTypes
 from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
@@ -114,6 +115,7 @@ class PoolsSettings(msgspec.Struct, frozen=True):
     defaults: dict[str, str] = {}
     fairness: Fairness = OFF
     time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
+    bookings: BookingRules = RULES
 
     @property
     def deficits(self) -> bool:

@@ -30,6 +30,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import (
     AddTasks,
+    AdvanceBookings,
     BeginDue,
     ChangeBlacklist,
     ContainerExited,
@@ -76,6 +77,7 @@ from fairshare.wording import STOPPED
 
 OWN: Final = frozenset(
     (
+        AdvanceBookings,
         BeginDue,
         GangDue,
         LifetimeOver,

@@ -263,6 +263,8 @@ class IntraQueue:
                 return
             if record.container in selection.containers or selection.killable(record):
                 continue
+            if selection.booked(record):
+                continue
             if record.container == attempt.master:
                 continue
             after = subtract(rolling[attempt.user], record.resource)

@@ -72,6 +72,8 @@ def _on_node(
         attempt = state.attempts[record.application]
         if record.container in node.marked or record.container == attempt.master:
             continue
+        if selection.booked(record):
+            continue
         key = (attempt.leaf.name, label)
         target = targets.get(key)
         if target is None or not c.fits(record.resource, target):
@@ -240,6 +242,8 @@ def _candidates(
         if other is leaf or record.container == attempt.master:
             continue
         if record.container in selection.containers or record.container in node.marked:
+            continue
+        if selection.booked(record):
             continue
         priority = relative_priority(leaf, other)
         if priority > 0 and not ambiguous(state, other.short_name):

@@ -6,6 +6,7 @@ Selects; marks and kills nothing (Hadoop: FifoCandidatesSelector).
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import ContainerId, application_of, container_id
 from fairshare.core.model.resources import Resource, add, largest, subtract
+from fairshare.core.schedulers.bookings import protects
 from fairshare.core.schedulers.capacity import containers, orders
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.calculators import truncate
@@ -77,6 +78,13 @@ class Selection:
     def killable(self, record: ContainerAllocated) -> bool:
         """Whether a container may be killed already (lazy preemption)."""
         return record.container in self.state.nodes[record.node].marked
+
+    def booked(self, record: ContainerAllocated) -> bool:
+        """Whether a container is within what a booking promises."""
+        state = self.state
+        return bool(state.kept) and protects(
+            state, state.attempts[record.application], record.resource
+        )
 
     def worth_taking(
         self, targets: dict[str, Resource], node: str, size: Resource, *, conservative: bool
@@ -151,6 +159,8 @@ def take_from_leaf(
                 break
             if record.container in selection.containers or selection.killable(record):
                 continue
+            if selection.booked(record):
+                continue
             if record.container == attempt.master:
                 masters.append(record)
                 masters_size = add(masters_size, record.resource)
@@ -189,7 +199,7 @@ def _select_from_other_partitions(
             and not attempt.asks.keys[(record.priority, record.request)].label
         ]
         for record in sorted(records, key=lambda r: r.container, reverse=True):
-            if record.container in selection.containers:
+            if record.container in selection.containers or selection.booked(record):
                 continue
             if selection.worth_taking(
                 targets, record.node, record.resource, conservative=conservative

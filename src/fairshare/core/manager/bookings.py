@@ -1,0 +1,252 @@
+"""Bookings as administrators make, change and cancel them, and what happens when one begins."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from fairshare.core.model.bookings import (
+    MOST_BOOKINGS,
+    MOST_SPANS,
+    Booking,
+    Kept,
+    Span,
+    most_promised,
+)
+from fairshare.core.model.events import (
+    BookingCancelled,
+    BookingMade,
+    BookingsAdvanced,
+    ContainerAllocated,
+    ContainerCompleted,
+    ExitCode,
+)
+from fairshare.core.model.inputs import AdvanceBookings, CancelBooking, MakeBooking
+from fairshare.core.model.queues import ROOT, full_name
+from fairshare.core.model.resources import Resource, add, subtract, total
+from fairshare.core.schedulers.bookings import NOT_THERE, owed, protects
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step, leaves_below
+from fairshare.wording import counted
+
+LONGEST_MS = 400 * 86_400_000
+"""The longest span, and how far ahead one may end."""
+
+PAST_MS = 60_000
+"""How long ago a span may have begun: the clock of a client may be behind."""
+
+_INVALID = "invalid-booking"
+
+
+def make(scheduler: Scheduler, step: Step, given: MakeBooking) -> None:
+    """Make or replace a booking; raises Refusal."""
+    state = scheduler.state
+    _check_administrator(scheduler, given.user, given.groups)
+    booking = given.booking
+    before = state.bookings.get(booking.name)
+    if before is None and given.replace:
+        raise Refusal("unknown-booking", no_booking(booking.name))
+    if before is not None and not given.replace:
+        raise Refusal(_INVALID, f"there is a booking {booking.name!r} already: change or cancel it")
+    if before is None and len(state.bookings) >= MOST_BOOKINGS:
+        raise Refusal(_INVALID, f"there are {MOST_BOOKINGS:,} bookings already: cancel some first")
+    _check_holder(state, booking)
+    spans = _checked_spans(booking.spans, step.now_ms, () if before is None else before.spans)
+    booking = msgspec.structs.replace(
+        booking, queue=full_name(booking.queue), spans=spans, made_by=given.user
+    )
+    _check_room(state, booking)
+    step.emit(BookingMade(booking))
+    _advance(scheduler, step)
+
+
+def cancel(scheduler: Scheduler, step: Step, given: CancelBooking) -> None:
+    """Cancel a booking; raises Refusal."""
+    _check_administrator(scheduler, given.user, given.groups)
+    if given.name not in scheduler.state.bookings:
+        raise Refusal("unknown-booking", no_booking(given.name))
+    step.emit(BookingCancelled(given.name))
+    _advance(scheduler, step)
+
+
+def advance(scheduler: Scheduler, step: Step, given: AdvanceBookings) -> None:
+    """Keep what is to be kept now; nothing happens before that is another."""
+    due_ms = scheduler.state.bookings_ms
+    if due_ms is not None and due_ms <= step.now_ms:
+        _advance(scheduler, step)
+
+
+def no_booking(name: str) -> str:
+    """The message about a booking that does not exist."""
+    return f"there is no booking {name!r}: its last span may be over, or it was cancelled"
+
+
+def _check_administrator(scheduler: Scheduler, user: str, groups: tuple[str, ...]) -> None:
+    if user and not scheduler.may_administer("", user, groups):
+        raise Refusal(
+            "access-denied",
+            f"User {user} does not have permission to book: a booking keeps resources from all"
+            " other queues, so that only administrators of the cluster make, change and cancel one",
+        )
+
+
+def _check_holder(state: State, booking: Booking) -> None:
+    name = full_name(booking.queue)
+    queue = state.queues.get(name)
+    if queue is None:
+        leaves = [one.name for one in state.queues.values() if one.leaf]
+        raise Refusal(_INVALID, f"there is no queue {name}{leaves_below(ROOT, leaves)}")
+    if booking.user and not queue.leaf:
+        leaves = [one.name for one in state.queues.values() if one.leaf]
+        raise Refusal(
+            _INVALID,
+            f"a booking for user {booking.user} is in a leaf queue, and {name} has queues below"
+            f" it{leaves_below(name, leaves)}",
+        )
+    alone = name == ROOT or (len([one for one in state.queues.values() if one.leaf]) == 1)
+    if alone and not booking.user:
+        raise Refusal(
+            _INVALID,
+            f"there is no queue beside {name} that a booking could keep resources from: name a"
+            " queue below it, or one user (--user)",
+        )
+
+
+def _checked_spans(
+    spans: tuple[Span, ...], now_ms: int, before: tuple[Span, ...]
+) -> tuple[Span, ...]:
+    """The spans in order, with those that begin now; raises Refusal. Those that a booking had
+    `before` may have begun long ago."""
+    if not spans:
+        raise Refusal(_INVALID, "a booking needs a time: when it begins and when it ends")
+    if len(spans) > MOST_SPANS:
+        raise Refusal(
+            _INVALID, f"a booking has {MOST_SPANS} times at most, and this one {len(spans):,}"
+        )
+    ordered = sorted(Span(span.from_ms or now_ms, span.until_ms) for span in spans)
+    end_ms = 0
+    for span in ordered:
+        if span.until_ms <= span.from_ms:
+            raise Refusal(_INVALID, "a booking must end after it begins")
+        begun = any(old.from_ms == span.from_ms for old in before)
+        if span.until_ms <= now_ms or (span.from_ms < now_ms - PAST_MS and not begun):
+            raise Refusal(_INVALID, "a booking cannot begin in the past")
+        if span.until_ms > now_ms + LONGEST_MS:
+            raise Refusal(_INVALID, "a booking must end within 400 days from now")
+        if span.from_ms < end_ms:
+            raise Refusal(_INVALID, "two times of a booking overlap: make them one")
+        end_ms = span.until_ms
+    return tuple(ordered)
+
+
+def _check_room(state: State, booking: Booking) -> None:
+    """Raise Refusal for more than there is, with what others have booked."""
+    size = len(state.none)
+    amounts = booking.resource
+    if len(amounts) != size or min(amounts) < 0 or not any(amounts):
+        raise Refusal(_INVALID, "a booking needs an amount of a resource, and none below 0")
+    staying = [node.total for node in state.nodes.values() if node.name not in state.drains]
+    whole, cluster = total(staying, size), len(state.nodes)
+    others = [one for one in state.bookings.values() if one.name != booking.name]
+    promised = most_promised(others, booking.spans, state.none)
+    for name, amount, most, taken in zip(state.types.names, amounts, whole, promised, strict=True):
+        if amount > most:
+            have = "the cluster has"
+            if len(staying) < cluster:
+                have = f"with {counted(cluster - len(staying), 'node')} drained the cluster has"
+            raise Refusal(_INVALID, f"{amount:,} of {name} are more than there is: {have} {most:,}")
+        if amount and amount + taken > most:
+            names = ", ".join(sorted(_at_that_time(others, booking, name, state)))
+            raise Refusal(
+                _INVALID,
+                f"{amount:,} of {name} are more than is left: of {most:,}, {taken:,} are booked at"
+                f" that time by {names}",
+            )
+
+
+def _at_that_time(
+    others: Iterable[Booking], booking: Booking, name: str, state: State
+) -> list[str]:
+    place = state.types.names.index(name)
+    return [
+        other.name
+        for other in others
+        if other.resource[place]
+        and any(
+            one.from_ms < span.until_ms and span.from_ms < one.until_ms
+            for one in other.spans
+            for span in booking.spans
+        )
+    ][:8]
+
+
+def _advance(scheduler: Scheduler, step: Step) -> None:
+    state = scheduler.state
+    before = {(span.name, span.from_ms, span.resource) for span in state.kept if span.preempts}
+    step.emit(BookingsAdvanced())
+    new = [
+        span
+        for span in state.kept
+        if span.preempts and (span.name, span.from_ms, span.resource) not in before
+    ]
+    if new:
+        _preempt(state, step, new)
+
+
+def _preempt(state: State, step: Step, new: list[Kept]) -> None:
+    """Preempt what is in the way of the bookings that are on: masters last, otherwise the newest
+    first; nothing that another booking promises."""
+    begun = tuple(span for span in state.kept if span.begun)
+    free = subtract(state.total, state.used)
+    missing = [
+        most - amount if any(span.resource[place] for span in new) else 0
+        for place, (most, amount) in enumerate(
+            zip(owed(state, begun, NOT_THERE), free, strict=True)
+        )
+    ]
+    names = ", ".join(span.name for span in new)
+    reason = f"Container preempted by scheduler: booking {names} needs its room"
+    for record in _newest(state):
+        if max(missing) <= 0:
+            break
+        helps = any(
+            amount and lack > 0 for amount, lack in zip(record.resource, missing, strict=True)
+        )
+        attempt = state.attempts.get(record.application)
+        if not helps or attempt is None or record.container not in attempt.containers:
+            continue
+        if protects(state, attempt, record.resource):
+            continue
+        missing = [lack - amount for lack, amount in zip(missing, record.resource, strict=True)]
+        step.emit(ContainerCompleted(record.container, ExitCode.PREEMPTED, reason))
+
+
+def _newest(state: State) -> list[ContainerAllocated]:
+    records = [one for attempt in state.attempts.values() for one in attempt.containers.values()]
+    return sorted(records, key=lambda one: (one.master, -one.allocated_ms, -one.container))
+
+
+def in_the_way(state: State, booking: Booking) -> Resource:
+    """What of a booking's first span is not sure to be free at its start: what tasks use whose
+    time limits do not end by then."""
+    start_ms = booking.spans[0].from_ms
+    there = [
+        Kept(one.name, one.queue, one.user, one.resource, span.from_ms, span.until_ms, True)
+        for one in state.bookings.values()
+        for span in one.spans
+        if span.from_ms <= start_ms < span.until_ms
+    ]
+    staying = state.none
+    for attempt in state.attempts.values():
+        for container, record in attempt.containers.items():
+            assignment = attempt.application.tasks.assigned.get(container)
+            launched_ms = attempt.launched.get(container)
+            limit_ms = None
+            if assignment is not None and launched_ms is not None:
+                limit_ms = attempt.application.tasks.groups[assignment.group].spec.time_limit_ms
+            if limit_ms is None or launched_ms is None or launched_ms + limit_ms > start_ms:
+                staying = add(staying, record.resource)
+    free = subtract(state.total, staying)
+    needed = owed(state, there, NOT_THERE)
+    return tuple(
+        min(max(need - amount, 0), most)
+        for need, amount, most in zip(needed, free, booking.resource, strict=True)
+    )
