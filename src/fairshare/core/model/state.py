@@ -114,6 +114,9 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         "bookings_ms": None,
     }
 
+    updates_admit: ClassVar[bool] = False
+    """Whether an update of shares decides which applications may run, without further events."""
+
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.epoch_ms = 0

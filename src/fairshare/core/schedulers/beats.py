@@ -59,6 +59,7 @@ from fairshare.core.model.events import (
     ReservationMoved,
     RoomFreed,
     SafeModeChanged,
+    SharesUpdated,
     UsageUpdated,
 )
 from fairshare.core.model.identifiers import ContainerId
@@ -161,6 +162,7 @@ class HeartbeatRounds:
             ContainerCompleted: self._completed,
             ContainerMarked: self._marked,
             OffersCounted: self._passed_by,
+            SharesUpdated: self._shares_updated,
         }
 
     def _application_changed(self, event: AttemptStarted) -> None:
@@ -203,6 +205,10 @@ class HeartbeatRounds:
 
     def _passed_by(self, event: OffersCounted) -> None:
         self._candidates.pending_sizes.passed_by(event.application)
+
+    def _shares_updated(self, event: SharesUpdated) -> None:
+        if self._state.updates_admit:
+            self._candidates.changed_applications.update(dict.fromkeys(self._state.attempts))
 
     def _partitions_changed(self, event: object) -> None:
         self._candidates.partitions_changed()

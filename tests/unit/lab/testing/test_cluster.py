@@ -150,3 +150,26 @@ def test_the_same_test_sees_the_same_twice(conf):
         return cluster.queues()
 
     assert seen() == seen()
+
+
+POOLS = """<configuration><property><name>mapred.jobtracker.taskScheduler</name>
+<value>org.apache.hadoop.mapred.FairScheduler</value></property></configuration>"""
+
+
+def test_a_job_that_a_limit_held_back_starts_when_the_one_before_it_has_ended(tmp_path):
+    (tmp_path / "mapred-site.xml").write_text(POOLS)
+    (tmp_path / "fair-scheduler.xml").write_text(
+        "<allocations><pool name='a'><maxRunningJobs>1</maxRunningJobs></pool></allocations>"
+    )
+    cluster = FairshareCluster(tmp_path, nodes={"n1": {"map-slots": 2, "reduce-slots": 2}})
+
+    def job():
+        slots = {"map-slots": 1}
+        return cluster.submit("a", memory_mb=0, vcores=0, resources=slots, duration_s=30)
+
+    first, second = job(), job()
+    cluster.advance(5)
+    cluster.assert_running(first, 1)
+    cluster.assert_running(second, 0)
+    cluster.advance(30)  # nothing else happens then
+    cluster.assert_running(second, 1)

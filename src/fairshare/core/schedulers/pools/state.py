@@ -62,6 +62,8 @@ class PoolsState(ClusterState[Pool, Job]):
     needs them.
     """
 
+    updates_admit = True
+
     def __init__(self, types: ResourceTypes) -> None:
         super().__init__(types)
         self.settings = PoolsSettings(types=types)
