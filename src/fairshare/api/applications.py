@@ -341,6 +341,39 @@ class Reasons(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[Reason, ...]
 
 
+class Action(msgspec.Struct, frozen=True):
+    """A part of a remedy, in words. `command` does it, if there is one; `setting` and `value` are
+    what to change in the configuration. The cheapest remedy has the lowest `price`."""
+
+    words: str
+    price: int
+    command: str = ""
+    setting: str = ""
+    value: str = ""
+
+
+class Remedy(msgspec.Struct, frozen=True):
+    """Actions that all are needed, and after how long the container was granted in a simulation in
+    which they were done."""
+
+    actions: tuple[Action, ...]
+    starts_after_ms: int
+
+
+class Proved(msgspec.Struct, frozen=True):
+    """What was found against the most important reason, by simulations of `horizon_ms` from the
+    present on: after how long the container is granted if nothing is done (None: not within them),
+    and remedies, the cheapest first. `branches` counts the simulations; `complete`: no bound of
+    time or number ended the search."""
+
+    cause: str
+    horizon_ms: int
+    starts_after_ms: int | None
+    remedies: tuple[Remedy, ...]
+    branches: int
+    complete: bool
+
+
 class Submitted(msgspec.Struct, frozen=True):
     """An application that was accepted."""
 

@@ -20,6 +20,7 @@ from fairshare.api.applications import (
     Launched,
     MoveBody,
     PriorityBody,
+    Proved,
     Reasons,
     ResubmitBody,
     Submitted,
@@ -125,6 +126,7 @@ MOVE_APPLICATION = _post("/applications/{application}/move", MoveBody, Applicati
 CHANGE_PRIORITY = _post("/applications/{application}/priority", PriorityBody, ApplicationRow)
 UPDATE_APPLICATION = _post("/applications/{application}/update", UpdateBody, ApplicationRow)
 LIST_REASONS = _get("/applications/{application}/reasons", Reasons)
+PROVE_REMEDIES = _get("/applications/{application}/proof", Proved)
 RESUBMIT_APPLICATION = _post("/applications/{application}/resubmit", ResubmitBody, Submitted, 201)
 
 UPLOAD_PAYLOAD: Route[Uploaded] = Route("PUT", "/payloads/{digest}", Uploaded, status=201)

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import click
 
 from fairshare.api import routes
-from fairshare.cli.cells import amounts_text, instant_text
+from fairshare.cli.cells import amounts_text, duration_text, instant_text
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.orders import named_tasks
 from fairshare.cli.tables import Indented, Part, Styled, open_output, print_all
 from fairshare.client import Client
-from fairshare.client.answers import Owed, Reason, Task
+from fairshare.client.answers import Owed, Proved, Reason, Task
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
 from fairshare.wording import counted, plain
@@ -26,9 +26,16 @@ MOST_ASKED = 50
 @click.command()
 @click.argument("subject", metavar="APP[/TASK]|QUEUE", required=False)
 @click.option("--user", metavar="USER", help="Why this user's applications wait, by reason.")
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Of an application: search what starts it, each remedy in a simulation. Takes seconds.",
+)
 @with_client
 @json_option
-def command(client: Client, subject: str | None, user: str | None, as_json: bool) -> None:
+def command(
+    client: Client, subject: str | None, user: str | None, prove: bool, as_json: bool
+) -> None:
     """Explain why an application, a queue or a user waits, and what would help.
 
     Of an application the most important reason comes first: a limit on the application as a whole,
@@ -38,7 +45,11 @@ def command(client: Client, subject: str | None, user: str | None, as_json: bool
     """
     if (subject is None) == (user is None):
         raise click.UsageError("Name an application, a queue, or --user USER.")
-    if user is not None:
+    if prove and not (subject is not None and OF_APPLICATION.fullmatch(subject)):
+        raise click.UsageError("--prove is about an application: name one.")
+    if prove:
+        _prove(client, (subject or "").partition("/")[0], as_json)
+    elif user is not None:
         _explain_user(client, user, as_json)
     elif subject is not None and OF_APPLICATION.fullmatch(subject):
         _explain_application(client, subject, as_json)
@@ -82,6 +93,41 @@ def _print_lines(parts: Iterable[Part]) -> None:
     console = open_output()
     for part in parts:
         print_all(console, part)
+
+
+def _prove(client: Client, application: str, as_json: bool) -> None:
+    """The reasons, and what was proved about the first of them."""
+    if as_json:
+        print_json(client.connection.get(path_of(routes.PROVE_REMEDIES, application)))
+        return
+    _explain_application(client, application, as_json)
+    if client.reasons(application):
+        _print_lines(proved_parts(client.prove(application)))
+
+
+def proved_parts(proved: Proved) -> list[Part]:
+    """The remedies, and what comes if nothing is done."""
+    parts: list[Part] = []
+    if proved.remedies:
+        parts.append(Styled("Sufficient, as a simulation from now on shows:", style="bold"))
+    elif proved.starts_after_ms is None:
+        text = "Nothing that was tried starts it" + ("." if proved.complete else " so far.")
+        parts.append(Styled(text, style="bold"))
+    for remedy in proved.remedies:
+        words = " and ".join(
+            f"{one.words} (`{one.command}`)" if one.command else one.words for one in remedy.actions
+        )
+        parts.append(Indented(Styled(plain(f"{words}: {_starts(remedy.starts_after_ms)}.")), 2))
+    if proved.starts_after_ms is None:
+        span = duration_text(proved.horizon_ms)
+        return [*parts, Styled(f"If nothing is done, it does not start within {span}.")]
+    return [*parts, Styled(f"If nothing is done, {_starts(proved.starts_after_ms)}.")]
+
+
+def _starts(after_ms: int) -> str:
+    if after_ms < 1_000:
+        return "it starts within a second"
+    return f"it starts in about {duration_text(after_ms)}"
 
 
 def reason_parts(reason: Reason) -> list[Part]:

@@ -16,6 +16,7 @@ from fairshare.api.applications import GroupProgress as GroupProgress
 from fairshare.api.applications import JobFigures as JobFigures
 from fairshare.api.applications import JobSlots as JobSlots
 from fairshare.api.applications import Progress as Progress
+from fairshare.api.applications import Proved as Proved
 from fairshare.api.applications import Reason as Reason
 from fairshare.api.applications import Task as Task
 from fairshare.api.cluster import Cluster as Cluster

@@ -31,6 +31,7 @@ from fairshare.client.answers import (
     Owed,
     OwnToken,
     Properties,
+    Proved,
     Queue,
     Reason,
     Refreshed,
@@ -216,6 +217,12 @@ class CallTable:
             self._call(routes.LIST_REASONS, application),
             lambda answer: Rows(answer.reasons, Reason),
         )
+
+    @method
+    def prove(self, application: str | int) -> Call[Proved]:
+        """What would start an application that waits, each remedy carried out in a simulation from
+        the present on; and when it starts if nothing is done. Takes seconds."""
+        return self._call(routes.PROVE_REMEDIES, application)
 
     @method
     def owed(self, queue: str) -> Call[Owed]:

@@ -1,16 +1,10 @@
 """Trying a draft of the configuration on the server's own history, in a process of its own.
 
-The process is `fairshare plan`: the server imports no simulator, decides on while it runs, and
-outlives it. One runs at a time, with less priority, for at most MOST_S and with at most MOST_BYTES
-of memory.
+The process is `fairshare plan`. One runs at a time, for at most MOST_S.
 """
 
 import asyncio
-import contextlib
-import os
-import resource
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +13,7 @@ import msgspec
 
 from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError, FairshareError, InputError
+from fairshare.server.lab_process import run_verb
 from fairshare.settings.draft import Entry, Part
 from fairshare.wording import cause
 
@@ -26,11 +21,9 @@ if TYPE_CHECKING:
     from fairshare.server.configuration_editor import ConfigurationEditor
 
 MOST_S: Final = 120
-MOST_BYTES: Final = 4 * 1024**3
 MOST_MOVED: Final = 20
 """Of the applications that end later, and of those that end earlier."""
 
-LOWER_PRIORITY: Final = 10
 REFUSES: Final = 1
 """The exit code of a plan whose settings refuse work that was taken."""
 
@@ -100,48 +93,22 @@ class DraftTrial:
             raise FairshareError(f"cannot write {folder}: {cause(error)}") from error
 
     async def _plan(self, folder: str, last: str) -> dict[str, Any]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "fairshare", "plan", folder, "--json", "--last", last),
-            *("--against", str(self._state_directory)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
         try:
-            # Of low priority and bounded memory, where the system can.
-            with contextlib.suppress(OSError):  # it has ended already
-                os.setpriority(os.PRIO_PROCESS, process.pid, LOWER_PRIORITY)
-                if hasattr(resource, "prlimit"):
-                    resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-            output, said = await asyncio.wait_for(process.communicate(), MOST_S)
+            ended = await run_verb(
+                *("plan", folder, "--json", "--last", last),
+                *("--against", str(self._state_directory)),
+                most_s=MOST_S,
+            )
         except TimeoutError as error:
             raise InputError(
                 "cannot-try",
                 f"the simulation of this history takes longer than {MOST_S} s: try a shorter part"
                 " of it, or use `fairshare plan`",
             ) from error
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        if process.returncode not in (0, REFUSES) or not output:
-            raise InputError("cannot-try", _reason(said))
-        plan: dict[str, Any] = msgspec.json.decode(output)
+        if ended.exit_code not in (0, REFUSES) or not ended.output:
+            raise InputError("cannot-try", ended.reason)
+        plan: dict[str, Any] = msgspec.json.decode(ended.output)
         moved = plan["moved"]
         if len(moved) > 2 * MOST_MOVED:
             plan["moved"] = moved[:MOST_MOVED] + moved[-MOST_MOVED:]
         return plan
-
-
-def _reason(said: bytes) -> str:
-    """What a failed command printed, without its prefix.
-
-    >>> _reason(b"Error: the history is empty\\n")
-    'the history is empty'
-    """
-    text = " ".join(said.decode(errors="replace").split())[-1_000:]
-    return (
-        text.removeprefix("Error: ")
-        or "the simulation ended before it had a result: its memory may not suffice"
-    )

@@ -63,6 +63,7 @@ from fairshare.server.packages import Packages
 from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
 from fairshare.server.payloads import Payloads, Uploads
+from fairshare.server.proofs import Prover
 from fairshare.server.refused_requests import RefusedRequests
 from fairshare.server.retention import Retention, restore
 from fairshare.server.rows import ApplicationRows, NodeRows
@@ -170,6 +171,7 @@ class LiveServer:
             )
             self.accounting, self.notices, self.cron = self._with_side_files()
             self.past_views = PastViews(self.started_ms)
+            self.prover = Prover(self.directory.path, self.service.now_ms)
             versions = self.projections.application_versions
             self.application_rows = ApplicationRows(self.service, versions)
             self.node_rows = NodeRows(state)

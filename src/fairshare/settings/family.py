@@ -16,6 +16,7 @@ from fairshare.core.model.events import Event
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.access_lists import allows_all
 from fairshare.core.schedulers.protocol import Scheduler, State
+from fairshare.core.schedulers.reasons import Reason
 from fairshare.core.schedulers.views import VolatileFields, VolatileFieldsOf
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.errors import InputError
@@ -24,6 +25,7 @@ from fairshare.settings.configuration_update import Update
 from fairshare.settings.draft import DraftForm
 from fairshare.settings.jobs import Jobs
 from fairshare.settings.parts import named, part
+from fairshare.settings.raising import Raise
 from fairshare.settings.resource_types import with_maximum
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
@@ -222,6 +224,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
         """The amounts to whose multiples containers are rounded up. By default the minimum."""
         least: Resource = settings.minimum_allocation
         return least
+
+    def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
+        """The limit that makes a reason to wait, if it can be raised by one setting; `total` is
+        what all nodes offer together. By default there is none."""
+        return None
 
     # Reading a directory.
 

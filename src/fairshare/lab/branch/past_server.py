@@ -13,16 +13,20 @@ from typing import Any
 
 import httpx
 
+from fairshare.api.applications import Proved
 from fairshare.client import Client
-from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.work import Command
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
 from fairshare.lab.branch.history import Moment
+from fairshare.lab.branch.lives import RunTimes
+from fairshare.lab.branch.proving import prove
 from fairshare.runtime.clock import Clock, VirtualClock
 from fairshare.runtime.projections.projections import MANAGER
 from fairshare.runtime.recovery import Position
+from fairshare.server.proofs import Prover
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web.answers import refusal
@@ -87,6 +91,16 @@ class _NoEngine:
         pass
 
 
+class _ProverHere(Prover):
+    """Answers in this process, which has nothing else to do."""
+
+    def __init__(self, moment: Moment) -> None:
+        self._moment = moment
+
+    async def prove(self, application: ApplicationId) -> Proved:
+        return prove(self._moment.origin(), application, RunTimes(self._moment))
+
+
 class _PastServer(LiveServer):
     """A server that begins with a moment, and stays there."""
 
@@ -101,6 +115,7 @@ class _PastServer(LiveServer):
         )
         super().__init__(settings, lambda _, __: _NoEngine())
         self.url = URL
+        self.prover = _ProverHere(moment)
 
     def _restored(self) -> tuple[Position, dict[str, Any]]:
         parts = {MANAGER: self._moment.manager, **self._moment.projections.parts()}

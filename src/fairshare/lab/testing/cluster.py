@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from fairshare.api.applications import Proved
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import (
     ApplicationRejected,
@@ -32,9 +33,13 @@ from fairshare.core.schedulers.past import pasts_of_queues, with_past
 from fairshare.core.schedulers.reasons import reasons
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.errors import ConfigurationError, InputError
+from fairshare.lab.branch.history import origin_of
+from fairshare.lab.branch.lives import FOR_EVER_MS
+from fairshare.lab.branch.proving import prove
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.runtime.journal.memory import ForgetfulJournal
+from fairshare.runtime.recovery import Position
 from fairshare.server.insight.why import words_of
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
@@ -103,9 +108,6 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}{advice} There are: {', '.join(names)}"
 
 
-FOR_EVER_MS = 10 * 365 * 24 * 3_600_000
-"""The duration of tasks without one: longer than any test."""
-
 Node = Mapping[str, int | str]
 """`memory_mb` and `vcores`, optionally `rack`, and further resource types by their names."""
 
@@ -149,6 +151,7 @@ class FairshareCluster:
             beat_interval_ms=self.configuration.heartbeat_interval_ms,
         )
         self._names = itertools.count(1)
+        self._durations_ms: dict[ApplicationId, int] = {}
         self._simulator.run(until_ms=0)
 
     # Actions.
@@ -203,7 +206,9 @@ class FairshareCluster:
         plans = (GroupPlan(duration_ms),)
         events = _taken(self._simulator.arrive(Arrival(now_ms, submission, plans)))
         known = ApplicationSubmitted | ApplicationRejected
-        return next(event.application for event in events if isinstance(event, known))
+        number = next(event.application for event in events if isinstance(event, known))
+        self._durations_ms[number] = duration_ms
+        return number
 
     def advance(self, seconds: float) -> None:
         """Advance the time: tasks end, shares are updated, containers are preempted."""
@@ -275,6 +280,20 @@ class FairshareCluster:
         now_ms = self._simulator.clock.now_ms()
         causes = reasons(known, scheduler.limits_of(application), scheduler.state, now_ms)
         return [words.explain(one).sentence for one in causes]
+
+    def prove(self, application: ApplicationId) -> Proved:
+        """What would start the next container of an application that waits, each remedy carried out
+        in a branch of this cluster; and when it starts if nothing is done. Raises InputError if it
+        does not wait."""
+        position = Position(self._simulator.runtime.position.sequence, self._now_ms())
+        origin = origin_of(self._manager, position)
+        return prove(origin, application, self._run_time)
+
+    def _now_ms(self) -> int:
+        return self._simulator.clock.now_ms()
+
+    def _run_time(self, application: ApplicationId, group: int, age_ms: int) -> int:
+        return self._durations_ms.get(application, FOR_EVER_MS)
 
     # Assertions.
 

@@ -368,6 +368,20 @@ async def list_reasons(request: Request) -> Response:
     return answer(Reasons(id=name, state=application.shown_state, reasons=tuple(rows)))
 
 
+async def prove_remedies(request: Request) -> Response:
+    """GET /applications/ID/proof: what would start what waits for the most important reason, each
+    remedy carried out in a simulation from the present on; and when it starts if nothing is done.
+
+    Takes seconds; 409 (`proof-running`) while another one is searched.
+    """
+    read_parameters(request)
+    application = read_application(request)
+    server = server_of(request)
+    if not server.service.reasons(application.id):
+        raise InputError("not-waiting", f"application {application.id} waits for nothing")
+    return answer(await server.prover.prove(application.id))
+
+
 def _preemption(reason: Reason, types: ResourceTypes) -> NamedPreemption | None:
     """What preemption owes, with named amounts."""
     owed = reason.preemption
@@ -455,6 +469,7 @@ ROUTES = [
     serve(routes.CHANGE_PRIORITY, change_priority, TAG),
     serve(routes.UPDATE_APPLICATION, update_application, TAG),
     serve(routes.LIST_REASONS, list_reasons, "applications"),
+    serve(routes.PROVE_REMEDIES, prove_remedies, "applications"),
     serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
     serve(routes.HOLD_APPLICATION, hold_application, TAG),
     serve(routes.REQUEUE_APPLICATION, requeue_application, TAG),

@@ -63,6 +63,7 @@ STATUSES = {
     "safe-mode": 503,
     "too-many-streams": 429,
     "replaced": 429,
+    "proof-running": 429,
     "too-many-sessions": 429,
     "upgrade-required": 426,
 }

@@ -11,6 +11,7 @@ from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.capacity.events import EVENTS
 from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.core.schedulers.reasons import Reason
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.errors import ConfigurationError
@@ -28,6 +29,7 @@ from fairshare.settings.family import (
     Watched,
 )
 from fairshare.settings.parts import lazy, named, part
+from fairshare.settings.raising import Raise
 from fairshare.settings.resource_types import cluster_of, with_maximum
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.shell import ShellSettings
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from fairshare.settings.capacity import changes as capacity_changes
     from fairshare.settings.capacity import lint as capacity_lint
     from fairshare.settings.capacity import monitor as capacity_monitor
+    from fairshare.settings.capacity import raising as capacity_raising
     from fairshare.settings.capacity import reading as capacity_reading
     from fairshare.settings.capacity import scheduler_settings
     from fairshare.settings.capacity import store as capacity_store
@@ -59,6 +62,7 @@ else:
     capacity_scheduler = lazy("fairshare.core.schedulers.capacity.scheduler")
     capacity_state = lazy("fairshare.core.schedulers.capacity.state")
     capacity_store = lazy("fairshare.settings.capacity.store")
+    capacity_raising = lazy("fairshare.settings.capacity.raising")
     capacity_stored = lazy("fairshare.settings.capacity.stored")
     capacity_subject = lazy("fairshare.settings.capacity.lint.subject")
     capacity_views = lazy("fairshare.core.schedulers.capacity.views")
@@ -97,6 +101,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
     def create(self, types: ResourceTypes) -> "CapacityScheduler":
         return capacity_scheduler.CapacityScheduler(types)
+
+    def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
+        return capacity_raising.raised(self.checked(settings), reason, total)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         assert isinstance(scheduler, capacity_scheduler.CapacityScheduler)

@@ -10,6 +10,7 @@ from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.core.schedulers.fair.tree import EVENTS
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.core.schedulers.reasons import Reason
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
@@ -18,6 +19,7 @@ from fairshare.settings.engines import runs_here
 from fairshare.settings.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
 from fairshare.settings.family import CLASS, SHARED_FILE, Claim
 from fairshare.settings.parts import lazy, named, part
+from fairshare.settings.raising import Raise
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from fairshare.settings import lint_rules
     from fairshare.settings.fair import allocation_file, queue_elements, queue_settings
     from fairshare.settings.fair import lint as fair_lint
+    from fairshare.settings.fair import raising as fair_raising
     from fairshare.settings.fair import reading as fair_reading
     from fairshare.settings.fair import stored as fair_stored
     from fairshare.settings.fair.lint import subject as fair_subject
@@ -36,6 +39,7 @@ else:
     fair_reading = lazy("fairshare.settings.fair.reading")
     fair_lint = lazy("fairshare.settings.fair.lint")
     fair_scheduler = lazy("fairshare.core.schedulers.fair.scheduler")
+    fair_raising = lazy("fairshare.settings.fair.raising")
     fair_stored = lazy("fairshare.settings.fair.stored")
     fair_subject = lazy("fairshare.settings.fair.lint.subject")
     fair_views = lazy("fairshare.core.schedulers.fair.views")
@@ -70,6 +74,9 @@ class FairFamily(AllocationFileFamily[FairSettings]):
 
     def create(self, types: ResourceTypes) -> "FairScheduler":
         return fair_scheduler.FairScheduler(types)
+
+    def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
+        return fair_raising.raised(self.checked(settings), reason, total)
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         assert isinstance(scheduler, fair_scheduler.FairScheduler)

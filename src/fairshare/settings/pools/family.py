@@ -7,12 +7,14 @@ import msgspec
 
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.pools.settings import PoolsSettings
+from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.problems import Problem, Problems
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
 from fairshare.settings.family import PROPERTIES, TASK_SCHEDULER, Claim
 from fairshare.settings.jobs import Jobs
 from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
+from fairshare.settings.raising import Raise
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from fairshare.settings.pools import jobs as pools_jobs
     from fairshare.settings.pools import lint as pools_lint
     from fairshare.settings.pools import pool_settings
+    from fairshare.settings.pools import raising as pools_raising
     from fairshare.settings.pools import reading as pools_reading
     from fairshare.settings.pools import stored as pools_stored
 else:
@@ -34,6 +37,7 @@ else:
     pools_lint = lazy("fairshare.settings.pools.lint")
     pools_reading = lazy("fairshare.settings.pools.reading")
     pools_scheduler = lazy("fairshare.core.schedulers.pools.scheduler")
+    pools_raising = lazy("fairshare.settings.pools.raising")
     pools_stored = lazy("fairshare.settings.pools.stored")
 
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
@@ -70,6 +74,9 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
 
     def create(self, types: ResourceTypes) -> "PoolsScheduler":
         return pools_scheduler.PoolsScheduler(types)
+
+    def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
+        return pools_raising.raised(self.checked(settings), reason, total)
 
     def rounding(self, settings: object) -> Resource:
         """Nothing is rounded."""

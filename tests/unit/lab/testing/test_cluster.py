@@ -152,6 +152,21 @@ def test_the_same_test_sees_the_same_twice(conf):
     assert seen() == seen()
 
 
+def test_what_would_start_a_task_is_proved(tmp_path):
+    (tmp_path / "fair-scheduler.xml").write_text(
+        "<allocations><queue name='a'><maxResources>2048 mb, 2 vcores</maxResources></queue>"
+        "</allocations>"
+    )
+    cluster = FairshareCluster(tmp_path)
+    one = cluster.submit("a", tasks=3, duration_s=600)
+    cluster.advance(60)
+    found = cluster.prove(one)
+    (remedy,) = found.remedies
+    assert [action.value for action in remedy.actions] == ["3072 mb, 3 vcores"]
+    assert found.starts_after_ms == 540_000
+    cluster.assert_running(one, 2)
+
+
 POOLS = """<configuration><property><name>mapred.jobtracker.taskScheduler</name>
 <value>org.apache.hadoop.mapred.FairScheduler</value></property></configuration>"""
 

@@ -89,6 +89,21 @@ def test_a_moment_comes_before_the_verb(history):
     assert "Name a moment first" in reported.stderr
 
 
+def test_remedies_of_a_moment_are_proved(history):
+    shown = at(history, instant(15), "why", "1", "--prove")
+    assert shown.exit_code == 0, shown.output
+    assert "one more node joins (4,096 MB, 4 vcores): it starts within a second." in shown.stdout
+    assert "If nothing is done, it starts in about 5s." in shown.stdout
+    found = json.loads(at(history, instant(15), "why", "1", "--prove", "--json").stdout)
+    assert found["starts_after_ms"] == 5_000
+
+
+def test_a_proof_is_about_an_application(history):
+    reported = at(history, "now", "why", "a", "--prove")
+    assert reported.exit_code == 2
+    assert "--prove is about an application" in reported.stderr
+
+
 def trimmed(history, end):
     """The journal without its records up to one, after which it has a state."""
     state = ResourceManager(family_of("fair").create(ResourceTypes()))

@@ -1,5 +1,6 @@
 """Why an application waits, as the server tells it."""
 
+import anyio
 import pytest
 
 pytestmark = pytest.mark.anyio
@@ -49,3 +50,37 @@ async def test_what_the_master_of_an_application_was_refused_comes_first(page):
     refused.accepted(1, "launch")
     found = (await page.get(f"/applications/{name}/reasons")).json()["reasons"]
     assert "request-refused" not in {reason["cause"] for reason in found}
+
+
+async def test_remedies_are_proved_beside_the_server(page):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP])
+    await page.launched(1)
+    answer = await page.get(f"/applications/{name}/proof")
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["starts_after_ms"] is None  # no task like it has ended
+    (remedy,) = found["remedies"]
+    (action,) = remedy["actions"]
+    assert action["words"].startswith("one more node joins")
+    assert found["complete"]
+
+
+async def test_one_proof_is_searched_at_a_time(page):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP])
+    await page.launched(1)
+    async with anyio.create_task_group() as group:
+        codes = []
+
+        async def prove():
+            codes.append((await page.get(f"/applications/{name}/proof")).status_code)
+
+        for _ in range(3):
+            group.start_soon(prove)
+    assert sorted(codes) == [200, 429, 429]
+
+
+async def test_what_does_not_wait_has_no_proof(page):
+    name = await page.submit(user="ann", queue="a", tasks=[{**MAP, "count": 1}])
+    await page.launched(1)
+    answer = await page.get(f"/applications/{name}/proof")
+    assert (answer.status_code, answer.json()["code"]) == (409, "not-waiting")

@@ -1,0 +1,108 @@
+"""Which setting of the Capacity Scheduler makes a limit, and the settings with a larger one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairshare.core.model.resources import NO_LIMIT, Resource
+from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.capacity.settings import (
+    Amount,
+    CapacitySettings,
+    LabelCapacity,
+    Percentage,
+    QueueSettings,
+    Vector,
+)
+from fairshare.core.schedulers.reasons import Cause, Reason
+from fairshare.settings.raising import Raise, amount_text, amounts_above, counts_above
+
+FACTORS = (*(step / 10 for step in range(1, 51)), 6.0, 8.0, 10.0, 20.0, 50.0, 100.0)
+"""Values of user-limit-factor."""
+
+
+def raised(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise | None:
+    """The limit of a reason; `total` is what all nodes offer. None: it is not a limit of which one
+    setting is the cause."""
+    name = reason.queue
+    queue = settings.queues.get(name, QueueSettings())
+
+    def with_queue(**fields: Any) -> CapacitySettings:
+        return replace(settings, queues={**settings.queues, name: replace(queue, **fields)})
+
+    match reason.cause:
+        case Cause.QUEUE_MAXIMUM:
+            return _maximum(settings, reason, total)
+        case Cause.USER_LIMIT:
+            now = queue.user_limit_factor
+            now = settings.user_limit_factor if now is None else now
+            return Raise(
+                f"user-limit-factor of {name}",
+                [factor for factor in FACTORS if factor > now],
+                lambda value: f"{value:g}",
+                lambda value: with_queue(user_limit_factor=single(value)),
+            )
+        case Cause.QUEUE_APPLICATIONS:
+            return Raise(
+                f"max-parallel-apps of {name}",
+                counts_above(reason.count, NO_LIMIT),
+                str,
+                lambda value: with_queue(maximum_parallel_applications=value),
+            )
+        case Cause.USER_APPLICATIONS:
+            users = settings.users_maximum_parallel_applications
+            return Raise(
+                f"max-parallel-apps of the user {reason.user}",
+                counts_above(reason.count, NO_LIMIT),
+                str,
+                lambda value: replace(
+                    settings,
+                    users_maximum_parallel_applications={**users, reason.user: value},
+                ),
+            )
+        case Cause.QUEUE_MASTERS | Cause.USER_MASTERS:
+            share = queue.maximum_master_share
+            share = settings.maximum_master_share if share is None else share
+            return Raise(
+                f"maximum-am-resource-percent of {name}",
+                [step / 20 for step in range(1, 21) if step / 20 > share],
+                str,
+                lambda value: with_queue(maximum_master_share=single(value)),
+            )
+        case _:
+            return None
+
+
+def _maximum(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise | None:
+    name, label = reason.queue, reason.label
+    queue = settings.queues.get(name, QueueSettings())
+    part = queue.label_capacities.get(label, LabelCapacity())
+    maximum = part.maximum_capacity if label else queue.maximum_capacity
+
+    def with_maximum(value: Any) -> CapacitySettings:
+        if label:
+            labels = {**queue.label_capacities, label: replace(part, maximum_capacity=value)}
+            changed = replace(queue, label_capacities=labels)
+        else:
+            changed = replace(queue, maximum_capacity=value)
+        return replace(settings, queues={**settings.queues, name: changed})
+
+    where = f"accessible-node-labels.{label}.maximum-capacity" if label else "maximum-capacity"
+    if isinstance(maximum, Percentage):
+        now = maximum.percent
+        percents: Sequence[int] = [one for one in range(1, 101) if one > now]
+        return Raise(
+            f"{where} of {name}",
+            percents,
+            lambda value: f"{value} %",
+            lambda value: with_maximum(Percentage(float(value))),
+        )
+    if isinstance(maximum, Vector) and maximum.absolute is not None and reason.limit is not None:
+        return Raise(
+            f"{where} of {name}",
+            amounts_above(reason, reason.limit, total),
+            lambda value: amount_text(settings.types, value),
+            lambda value: with_maximum(Vector(tuple(Amount(one) for one in value))),
+        )
+    return None

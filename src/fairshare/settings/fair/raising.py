@@ -1,0 +1,61 @@
+"""Which setting of the Fair Scheduler makes a limit, and the settings with a larger one."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairshare.core.model.resources import NO_LIMIT, Resource
+from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.fair.settings import Amount, FairSettings, QueueSettings
+from fairshare.core.schedulers.reasons import Cause, Reason
+from fairshare.settings.raising import Raise, amount_text, amounts_above, counts_above
+
+
+def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | None:
+    """The limit of a reason; `total` is what all nodes offer. None: it is not a limit."""
+    allocations, name = settings.allocations, reason.queue
+    queue = allocations.queues.get(name, QueueSettings(name))
+
+    def with_queue(**fields: Any) -> FairSettings:
+        queues = {**allocations.queues, name: replace(queue, **fields)}
+        return replace(settings, allocations=replace(allocations, queues=queues))
+
+    match reason.cause:
+        case Cause.QUEUE_MAXIMUM if reason.limit is not None:
+            return Raise(
+                f"maxResources of {name}",
+                amounts_above(reason, reason.limit, total),
+                lambda value: amount_text(settings.types, value),
+                lambda value: with_queue(max_share=Amount(absolute=value)),
+            )
+        case Cause.QUEUE_APPLICATIONS:
+            return Raise(
+                f"maxRunningApps of {name}",
+                counts_above(reason.count, NO_LIMIT),
+                str,
+                lambda value: with_queue(max_running_applications=value),
+            )
+        case Cause.USER_APPLICATIONS:
+            users = allocations.user_max_applications
+            return Raise(
+                f"maxRunningApps of the user {reason.user}",
+                counts_above(reason.count, NO_LIMIT),
+                str,
+                lambda value: replace(
+                    settings,
+                    allocations=replace(
+                        allocations, user_max_applications={**users, reason.user: value}
+                    ),
+                ),
+            )
+        case Cause.QUEUE_MASTERS:
+            now = queue.max_master_share
+            now = allocations.queue_max_master_share_default if now is None else now
+            return Raise(
+                f"maxAMShare of {name}",
+                [step / 20 for step in range(1, 21) if step / 20 > now],
+                str,
+                lambda value: with_queue(max_master_share=single(value)),
+            )
+        case _:
+            return None
