@@ -170,6 +170,7 @@ class QueueFields(msgspec.Struct, Generic[Held, Shared], frozen=True):
     capacity: CapacityFields[Held] | None = None
     pool: PoolFigures | None = None
     past: PastUse | None = None  # while the past counts
+    booked: Amounts | None = None  # by bookings that are on, for it or one of its users
 
 
 class ShareFields(msgspec.Struct, Generic[Held], frozen=True):

@@ -28,6 +28,7 @@ from fairshare.api.applications import (
     UpdateBody,
     Uploaded,
 )
+from fairshare.api.bookings import Booking, BookingBody, Bookings
 from fairshare.api.cluster import (
     Cluster,
     OwnToken,
@@ -115,6 +116,10 @@ REFRESH_QUEUES = _post("/admin/refresh-queues", ActorBody, Refreshed)
 
 LIST_QUEUES = _get("/queues", Queues)
 EXPLAIN_QUEUE = _get("/queues/{queue}/owed", Owed)
+
+LIST_BOOKINGS = _get("/bookings", Bookings)
+MAKE_BOOKING = _post("/bookings", BookingBody, Booking, 201)
+CANCEL_BOOKING = _post("/bookings/{booking}/cancel", ActorBody, Booking)
 
 LIST_APPLICATIONS = _get("/applications", Applications)
 SUBMIT_APPLICATION = _post("/applications", Submission, Submitted, 201)

@@ -141,10 +141,9 @@ def _column(field: str) -> Any:
 
 
 def _queue_parts(rows: Rows[Queue]) -> Sequence[Part | None]:
-    past = any(one.past for one in rows)
     columns = [
         column
-        for column in queues.columns(PAGE, dict(rows.total), past=past)
+        for column in queues.columns(PAGE, dict(rows.total), rows)
         if rows.total or column.title != "Use"  # a bar is a part of the total
     ]
     return [list_table(columns, queues.in_tree(rows)), queues.pool_table(rows)]

@@ -34,8 +34,8 @@ def command(client: Client, form: str) -> None:
     Max are memory and vcores. Run and Pend count applications: the runnable ones, and those held
     back by a limit. A bar is the used fraction of the cluster, of memory or of vcores, whichever
     is larger; the mark in it is the fair share. While the past counts, Past is what was used on
-    average, and Factor what that does to the share. For pools of MapReduce a second table shows
-    slots.
+    average, and Factor what that does to the share. Booked is what bookings that are on promise.
+    For pools of MapReduce a second table shows slots.
     """
     console = open_output()
     queues = () if form == JSON else in_tree(client.queues())
@@ -44,15 +44,15 @@ def command(client: Client, form: str) -> None:
         form,
         queues,
         Queue,
-        columns(console, total, past=any(one.past for one in queues)),
+        columns(console, total, queues),
         answer=lambda: client.connection.get(routes.LIST_QUEUES.path),
         nothing="There are no queues.",
         more=pool_table(queues),
     )
 
 
-def columns(console: Output, total: Amounts, *, past: bool) -> tuple[Shown[Queue], ...]:
-    """The columns of the tree; bars are fractions of `total`. `past`: the past counts."""
+def columns(console: Output, total: Amounts, queues: Sequence[Queue]) -> tuple[Shown[Queue], ...]:
+    """The columns of the tree of these queues; bars are fractions of `total`."""
     return (
         Shown("Queue", of=lambda one: "  " * one.name.count(".") + one.name.rpartition(".")[2]),
         Shown("Use", whole=True, of=lambda one: _use(console, one, total)),
@@ -61,7 +61,8 @@ def columns(console: Output, total: Amounts, *, past: bool) -> tuple[Shown[Queue
         Shown("Steady", whole=True, of=lambda one: share_text(one.steady_fair_share)),
         Shown("Min", whole=True, of=lambda one: amounts_text(one.min_share)),
         Shown("Max", whole=True, of=lambda one: amounts_text(one.max_share)),
-        *(_OF_THE_PAST if past else ()),
+        *(_OF_THE_PAST if any(one.past for one in queues) else ()),
+        *(_OF_BOOKINGS if any(one.booked for one in queues) else ()),
         Shown("Run", right=True, whole=True, of=lambda one: one.running_applications),
         Shown("Pend", right=True, whole=True, of=lambda one: one.pending_applications),
         Shown("Demand", whole=True, extra=True, of=lambda one: amounts_text(one.demand)),
@@ -72,8 +73,7 @@ def columns(console: Output, total: Amounts, *, past: bool) -> tuple[Shown[Queue
 
 def queue_table(console: Output, queues: Sequence[Queue], total: Amounts) -> Listing:
     """The tree, one row for each queue."""
-    past = any(one.past for one in queues)
-    return list_table(columns(console, total, past=past), in_tree(queues))
+    return list_table(columns(console, total, queues), in_tree(queues))
 
 
 def in_tree(queues: Sequence[Queue]) -> list[Queue]:
@@ -117,6 +117,13 @@ _OF_THE_PAST = (
     Shown("Past", whole=True, of=_past),
     Shown("Factor", right=True, whole=True, of=_factor),
 )
+
+
+def _booked(queue: Queue) -> str | None:
+    return None if queue.booked is None else amounts_text(queue.booked)
+
+
+_OF_BOOKINGS = (Shown("Booked", whole=True, of=_booked),)
 
 
 def _weight(queue: Queue) -> str | None:

@@ -102,6 +102,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Administer": {
         "admin": ("fairshare.cli.admin", "Administer a running server."),
+        "reserve": (
+            "fairshare.cli.reserve",
+            "Promise resources to a queue for a deadline or a course.",
+        ),
         "node": ("fairshare.ray.node", "Let this machine join a cluster of several machines."),
         "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
         "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),

@@ -19,6 +19,9 @@ from fairshare.api.applications import Progress as Progress
 from fairshare.api.applications import Proved as Proved
 from fairshare.api.applications import Reason as Reason
 from fairshare.api.applications import Task as Task
+from fairshare.api.bookings import BookedSpan as BookedSpan
+from fairshare.api.bookings import Booking as Booking
+from fairshare.api.bookings import Bookings as Bookings
 from fairshare.api.cluster import Cluster as Cluster
 from fairshare.api.cluster import OwnToken as OwnToken
 from fairshare.api.cluster import SafeMode as SafeMode

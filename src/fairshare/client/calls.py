@@ -12,6 +12,7 @@ import msgspec
 from fairshare.api import routes
 from fairshare.api.accounting import PastApplications, PastContainers, Report
 from fairshare.api.applications import ApplicationRow
+from fairshare.api.bookings import BookedSpan, Booking, Bookings
 from fairshare.api.cron import CronJob, Overlap
 from fairshare.api.routes import Route
 from fairshare.api.showing import Rows
@@ -511,6 +512,40 @@ class CallTable:
     def delete_cron_job(self, name: str, *, user: str | None = None) -> Call[CronJob]:
         """Forget a cron job with its history; its applications go on."""
         return self._call(routes.DELETE_CRON_JOB, self._owner(user), name)
+
+    @method
+    def bookings(self) -> Call[Bookings]:
+        """What is promised to queues, and to users there, from now on."""
+        return self._call(routes.LIST_BOOKINGS)
+
+    @method
+    def make_booking(
+        self,
+        name: str,
+        queue: str,
+        resources: Mapping[str, int],
+        spans: Sequence[tuple[int, int]],
+        *,
+        holder: str | None = None,
+        replace: bool = False,
+    ) -> Call[Booking]:
+        """Promise resources to a queue and all below it, or to one user in a leaf queue, for some
+        times: each from an instant (0: now) until another one, in milliseconds."""
+        return self._call(
+            routes.MAKE_BOOKING,
+            user=self._server.user(),
+            name=name,
+            queue=queue,
+            holder=holder,
+            resources=dict(resources),
+            spans=tuple(BookedSpan(*span) for span in spans),
+            replace=replace,
+        )
+
+    @method
+    def cancel_booking(self, name: str) -> Call[Booking]:
+        """Keep nothing for a booking any more; returns it as it was."""
+        return self._call(routes.CANCEL_BOOKING, name, user=self._server.user())
 
     def _owner(self, user: str | None) -> str:
         return user or self._server.user() or "~"

@@ -33,6 +33,7 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.resources import Resource, add
 from fairshare.core.record import Record
+from fairshare.core.schedulers.bookings import used_by
 from fairshare.core.schedulers.offers import Survey
 from fairshare.core.schedulers.past import budgets, pasts_of_queues
 from fairshare.core.schedulers.views import QueueView
@@ -424,6 +425,7 @@ class StateMetrics:
         yield preempted
         yield self._owed(queues)
         yield from self._past()
+        yield from self._booked()
         yield from _capacities(queues)
 
     def _users(self) -> Iterator[Metric]:
@@ -522,6 +524,25 @@ class StateMetrics:
                 used.add_metric([one.name, one.queue, one.user, one.resource], one.used_hours)
                 limit.add_metric([one.name, one.queue, one.user, one.resource], one.hours)
             yield from (used, limit)
+
+    def _booked(self) -> Iterator[Metric]:
+        """What bookings that are on promise, and what their holders use; nothing without any."""
+        state = self._service.state
+        if not state.bookings:
+            return
+        labels = ["booking", "queue", "user", "resource"]
+        promised = GaugeMetricFamily(
+            "fairshare_booking_promised", "What is promised now, by booking.", labels=labels
+        )
+        used = GaugeMetricFamily(
+            "fairshare_booking_used", "What its holder uses now, by booking.", labels=labels
+        )
+        for span in state.kept:
+            if span.begun:
+                names = [span.name, span.queue, span.user]
+                self._add(promised, names, span.resource)
+                self._add(used, names, used_by(state, span.holder))
+        yield from (promised, used)
 
     def _waiting(self) -> Metric:
         """The number of waiting applications by their most important reason; each counts once."""

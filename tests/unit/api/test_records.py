@@ -27,6 +27,7 @@ METHODS = sorted(name for name, one in vars(CallTable).items() if isinstance(one
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {
     "add_cron_job": ("nightly", "@daily", Submission()),
+    "make_booking": ("course", "root.a", {"vcores": 1}, [(0, 1)]),
     "add_labels": ({"gpu": True},),
     "remove_labels": (["gpu"],),
     "label_nodes": ({"n1": "gpu"},),

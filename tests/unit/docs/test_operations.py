@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "operations.md").read_text()
 CLUSTER = {"cluster_offered", "cluster_used", "cluster_pending", "nodes", "safe_mode"}
 OTHERS = {"pending_by_reason", "journal_sequence", "owed"}
 PAST = {"queue_past", "queue_past_factor", "budget_used_hours", "budget_hours"}
+BOOKINGS = {"booking_promised", "booking_used"}
 GPUS = {
     *("gpu_memory_bytes", "gpu_memory_used_bytes", "gpu_utilization_ratio", "gpu_held"),
     *("gpu_idle_seconds", "gpu_used_elsewhere"),
@@ -34,7 +35,7 @@ def test_every_metric_on_the_page_exists():
         names |= {family.name, f"{family.name}_total"}
     names |= {f"fairshare_queue_{name}" for name in (*_VECTORS, *_NUMBERS)}
     names |= {f"fairshare_queue_{name}_percent" for name in _CAPACITIES}
-    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS | PAST | GPUS | USERS}
+    names |= {f"fairshare_{name}" for name in CLUSTER | OTHERS | PAST | BOOKINGS | GPUS | USERS}
     named = set(re.findall(r"fairshare_\w+", PAGE))
     assert len(named) > 25
     assert not named - names

@@ -1,7 +1,6 @@
 """What readers see of the past: the averages of queues with their factors, which of them puts an
 application behind others, and the budgets."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -9,7 +8,7 @@ import msgspec
 from fairshare.api.fairness import Budget, PastUse
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import ROOT, parent_name, parents_of
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, add
 from fairshare.core.model.usage import BudgetUse, Ledger
 
 if TYPE_CHECKING:
@@ -141,6 +140,21 @@ def _shown(state: "State", ledger: Ledger, use: BudgetUse) -> Budget:
     )
 
 
-def with_past(views: Any, pasts: Mapping[str, PastUse]) -> Any:
-    """Views of queues with their pasts, in a list."""
-    return [msgspec.structs.replace(view, past=pasts.get(view.name)) for view in views]
+def with_past(state: "State", views: Any, now_ms: int) -> Any:
+    """Views of queues with their pasts, and what is booked for them now; the same views where
+    neither is there."""
+    pasts = pasts_of_queues(state, now_ms)
+    booked: dict[str, Resource] = {}
+    for span in state.kept:
+        if span.begun:
+            booked[span.queue] = add(booked.get(span.queue, state.none), span.resource)
+    if not pasts and not booked:
+        return views
+    return tuple(
+        msgspec.structs.replace(
+            view,
+            past=pasts.get(view.name),
+            booked=state.types.mapping(booked[view.name]) if view.name in booked else None,
+        )
+        for view in views
+    )

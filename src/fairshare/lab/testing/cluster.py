@@ -29,7 +29,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.core.model.work import TaskGroup
-from fairshare.core.schedulers.past import pasts_of_queues, with_past
+from fairshare.core.schedulers.past import with_past
 from fairshare.core.schedulers.reasons import reasons
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.errors import ConfigurationError, InputError
@@ -247,8 +247,7 @@ class FairshareCluster:
         self._simulator.handle(UpdateShares())
         now_ms = self._simulator.clock.now_ms()
         scheduler = self._manager.scheduler
-        pasts = pasts_of_queues(scheduler.state, now_ms)
-        views = with_past(scheduler.queue_views(now_ms), pasts)
+        views = with_past(scheduler.state, scheduler.queue_views(now_ms), now_ms)
         return {view.name: view for view in views}
 
     def queue(self, name: str) -> QueueView:

@@ -29,6 +29,7 @@ STATUSES = {
     "unknown-container": 404,
     "unknown-task": 404,
     "unknown-cron-job": 404,
+    "unknown-booking": 404,
     "unknown-job": 404,
     "unknown-package": 404,
     "unknown-log": 404,

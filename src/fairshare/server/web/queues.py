@@ -33,7 +33,7 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.queues import parent_name
 from fairshare.core.model.resources import Resource, ResourceTypes, positive, smallest, subtract
-from fairshare.core.schedulers.past import pasts_of_queues, with_past
+from fairshare.core.schedulers.past import with_past
 from fairshare.core.schedulers.views import CapacityView, QueueView
 from fairshare.errors import InputError
 from fairshare.server.insight.shares import OwedPart, Share, Shares, Waiting, owed_parts, used_share
@@ -61,9 +61,7 @@ async def list_queues(request: Request) -> Response:
     if "at" not in parameters:
         queues = await made_in_slices(service.views.queues_in_steps())
         total = service.views.cluster.total
-        pasts = pasts_of_queues(service.state, service.now_ms())
-        if pasts:
-            queues = tuple(with_past(queues, pasts))
+        queues = with_past(service.state, queues, service.now_ms())
         return answer(await _queues(None, queues, total, types))
     moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
     return answer(await _queues(moment.at_ms, moment.queues, moment.cluster.total, types))
@@ -245,8 +243,7 @@ async def show_tree(request: Request) -> Response:
     else:
         queues = await made_in_slices(service.views.queues_in_steps())
         total = service.views.cluster.total
-        if pasts := pasts_of_queues(service.state, service.now_ms()):
-            queues = tuple(with_past(queues, pasts))
+        queues = with_past(service.state, queues, service.now_ms())
     reckoned = Shares(queues, total, types)
     shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
     shown: Collection[str] = shares

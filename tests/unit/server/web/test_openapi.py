@@ -184,6 +184,7 @@ async def test_no_call_finds_a_defect(page, document):
         "node": st.sampled_from(["n1", "x"]),
         "owner": st.sampled_from(["ann", "~"]),
         "job": st.sampled_from(["a", "x"]),
+        "booking": st.sampled_from(["a", "x"]),
     }
     posts = [
         (path, operations["post"])

@@ -32,6 +32,7 @@ VIEWS = {
     "/cluster/users": "views/users.js",
     "/cluster/board": "views/board.js",
     "/cluster/cron": "views/cron.js",
+    "/cluster/bookings": "views/bookings.js",
     "/cluster/configuration": "views/configuration.js",
 }
 """Every view has an address; all addresses get the same shell, which draws the view of its address

@@ -20,6 +20,8 @@ const VIEWS = [
     load: () => import("./views/board.js") },
   { name: "cron", path: "/cluster/cron", pattern: /^\/cluster\/cron\/?$/, nav: "Cron", key: "j",
     load: () => import("./views/cron.js") },
+  { name: "bookings", path: "/cluster/bookings", pattern: /^\/cluster\/bookings\/?$/, nav: "Bookings", key: "b",
+    load: () => import("./views/bookings.js") },
   { name: "configuration", path: "/cluster/configuration", pattern: /^\/cluster\/configuration\/?$/, nav: "Configuration", key: "c",
     load: () => import("./views/configuration.js") },
 ];
