@@ -35,7 +35,7 @@ from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.report import Report
 from fairshare.lab.simulate.workload import alike
 from fairshare.lab.verbs.at import CUT
-from fairshare.lab.verbs.plan import Question, planned
+from fairshare.lab.verbs.plan import MOST_SEEDS, Question, planned
 from fairshare.lab.verbs.scenarios import of_named_file
 from fairshare.lab.verbs.simulated_runs import Setup, nodes_of_engine
 from fairshare.lab.verbs.simulated_runs import simulate as run
@@ -123,14 +123,18 @@ def plan(
     mapping: Name | None = None,
     limit: int | None = None,
     span_s: float | None = None,
+    seeds: int = 0,
 ) -> Plan:
     """What a configuration directory, other nodes, another load or more work would have done to the
     history of a server, whose state directory is `against`, or to a trace under `present`.
 
     `nodes` are changes such as `2x`, `+n4:64g,16c` and `-n3`; `load` is a factor, with `queue` of
     its applications only; the applications of the workload `join` come besides. `last_s` takes the
-    last part of a history, `mapping`, `limit` and `span_s` those of a trace.
+    last part of a history, `mapping`, `limit` and `span_s` those of a trace. With `seeds` the
+    changes are also those of so many other draws of the history (`Plan.draws`).
     """
+    if seeds:
+        _check_amount("seeds", seeds, 2, MOST_SEEDS)
     if isinstance(nodes, str):
         nodes = (nodes,)
     if conf is None and not nodes and load is None and join is None:
@@ -150,6 +154,7 @@ def plan(
         _ms("last_s", last_s),
         None if present is None else _directory(present),
         _options(mapping, limit, span_s),
+        seeds,
     )
     with _as_values():
         return planned(question, Watch())

@@ -33,6 +33,7 @@ from fairshare.core.model.inputs import (
     SetSafeMode,
     SubmitApplication,
     UndrainNode,
+    UpdateShares,
 )
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
@@ -235,6 +236,30 @@ def with_load(world: World, factor: float, queue: str | None = None, seed: int =
         ),
         words,
     )
+
+
+def with_moved_arrivals(world: World, seed: int) -> Edited:
+    """The world as it might have been as well: each application comes earlier or later than it did
+    by at most the mean time between two submissions, drawn by `seed`; nothing else changes."""
+    world, _ = _numbered(world)
+    entries = list(world.entries)
+    places = [
+        at
+        for at, one in enumerate(entries)
+        # What waits for others stays behind them.
+        if type(one.input) is SubmitApplication and not one.input.start.after
+    ]
+    apart_ms = (world.end_ms - world.begin_ms) // max(len(places), 1)
+    first_ms = _at_the_beginning(world, UpdateShares()).at_ms
+    draw = random.Random(seed)  # noqa: S311  (what is drawn is not secret)
+    for at in places:
+        entry = entries[at]
+        at_ms = entry.at_ms + draw.randint(-apart_ms, apart_ms)
+        # Behind the settings and nodes with which the history begins.
+        at_ms = min(max(at_ms, first_ms + 1), world.end_ms)
+        entries[at] = replace(entry, at_ms=at_ms, turn=0)
+    words = f"each application up to {apart_ms / 1_000:,g} s earlier or later, drawn by seed {seed}"
+    return Edited(replace(world, entries=_in_order(entries)), words)
 
 
 def _numbered(world: World) -> tuple[World, ApplicationId]:

@@ -5,8 +5,8 @@ then with the new ones.
 """
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -15,8 +15,10 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
 from fairshare.lab.branch.branch import Branch, Edit
+from fairshare.lab.branch.edits import with_moved_arrivals
 from fairshare.lab.plan.outcomes import Competed, Competition, Outcomes, Sums, received, sums
 from fairshare.lab.simulate.collection import Collection
+from fairshare.lab.simulate.repetition import Estimate, estimate
 from fairshare.lab.simulate.rerun import Pause, restated
 from fairshare.lab.simulate.world import Entry, World
 from fairshare.runtime.observers import Observers
@@ -89,6 +91,24 @@ class Moved(msgspec.Struct, frozen=True):
         return self.after_ms - self.before_ms
 
 
+class Drawn(msgspec.Struct, frozen=True):
+    """The change of a number of a queue, or of all, in several draws of the history: its mean and
+    the interval in which the true mean is with a confidence of 95 %."""
+
+    name: str
+    metric: str
+    change: Estimate
+
+    @property
+    def certain(self) -> bool:
+        """Whether the change is not due to chance, as far as the draws show."""
+        return self.change.low > 0 or self.change.high < 0
+
+
+DRAWN: Final = ("wait_p95", "turnaround_mean")
+"""The metrics of which draws are summed up."""
+
+
 class Refused(msgspec.Struct, frozen=True):
     """How many applications of a queue the new settings refuse for one reason, of those that the
     old ones took."""
@@ -142,6 +162,7 @@ class Plan(msgspec.Struct, frozen=True):
     edits: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     trace: tuple[str, ...] | None = None
+    draws: tuple[Drawn, ...] = ()
 
     def _repr_html_(self) -> str:
         from fairshare.lab.notebook import plan_html  # terminals are not known here
@@ -156,50 +177,59 @@ def plan(
     recorded_beat_ms: int | None = None,
     watch: Watch | None = None,
     edits: tuple[Edit, ...] = (),
+    seeds: int = 0,
 ) -> Plan:
     """Simulate a world with its own settings and with those of a configuration, whose resource
     types are those of the world; None: with its own, whatever these were at each time. The second
-    simulation is of the world with `edits`; raises their ValueError. `recorded_beat_ms` is the
-    interval of beats in the history; None: that of its settings, and of the configuration if they
-    have none, as those of FIFO and pools. `watch` sees how far it is."""
+    simulation is of the world with `edits`; raises their ValueError. For `seeds` other draws of the
+    history both are simulated, too. `recorded_beat_ms` is the interval of beats in the history;
+    None: that of its settings, and of the configuration if they have none, as those of FIFO and
+    pools. `watch` sees how far it is."""
     recorded = msgspec.json.decode(_recorded(world))
     known_ms = recorded_beat_ms or recorded.get(HEARTBEATS)
-    if configuration is None:
-        configuration = Proposal(world.scheduler, recorded, known_ms or DEFAULT_HEARTBEAT_MS)
-        unchanged = True
-    else:
+    proposal = configuration or Proposal(
+        world.scheduler, recorded, known_ms or DEFAULT_HEARTBEAT_MS
+    )
+    unchanged = True
+    if configuration is not None:
         encoded = msgspec.json.decode(msgspec.json.encode(configuration.settings))
         unchanged = _unchanged(world, configuration.scheduler, encoded)
-    beat_ms = configuration.heartbeat_interval_ms
-    asked, words = Branch(world, edits).edited()  # what is wrong with them is said first
+    beat_ms = proposal.heartbeat_interval_ms
+    _, words = Branch(world, edits).edited()  # what is wrong with them is said first
     before = reproduced(world, known_ms or beat_ms, unused_expiry_ms, watch)
-    settings = msgspec.json.encode(configuration.settings)
+    settings = msgspec.json.encode(proposal.settings)
     trees = recorded, msgspec.json.decode(settings)
-    names = configuration.names if isinstance(configuration, Proposal) else {}
-    left_out = frozenset[ApplicationId]()
-    if world.origin is not None and configuration.scheduler != world.scheduler:
-        asked, left_out = restated(asked, settings)
-    asked = _renamed(asked, names) if names else asked
-    if unchanged and not edits and beat_ms == (known_ms or beat_ms):
-        after = before  # another run could only be less like the history than the best of several
-    else:
+    names = proposal.names if isinstance(proposal, Proposal) else {}
+
+    def changed(base: World) -> tuple[Branch, frozenset[ApplicationId]]:
+        """The branch of a history with the change, and what is left out of it."""
+        (asked, _), left_out = Branch(base, edits).edited(), frozenset[ApplicationId]()
+        if base.origin is not None and proposal.scheduler != base.scheduler:
+            asked, left_out = restated(asked, settings)
+        asked = _renamed(asked, names) if names else asked
         branch = Branch(
             asked,
-            scheduler=configuration.scheduler,
+            scheduler=proposal.scheduler,
             settings=None if unchanged else settings,
             beat_ms=beat_ms,
             unused_expiry_ms=unused_expiry_ms,
         )
-        simulation = _Simulation(
-            branch,
-            paced=world.pace is not None,
-            watch=watch,
-            subject="the change",
-            as_recorded=not edits,
-        )
-        if world.origin is not None and asked.origin is None:
-            simulation.outcomes.restate(world.origin.manager().state)
-        after = simulation.run()
+        return branch, left_out
+
+    branch, left_out = changed(world)
+    if unchanged and not edits and beat_ms == (known_ms or beat_ms):
+        after = before  # another run could only be less like the history than the best of several
+    else:
+        after = _changed_run(branch, world, watch, "the change", as_recorded=not edits)
+    draws: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for seed in range(1, seeds + 1):
+        drawn = with_moved_arrivals(world, seed).world
+        base = Branch(drawn, beat_ms=known_ms or beat_ms, unused_expiry_ms=unused_expiry_ms)
+        subject = f"draw {seed} of {seeds}"
+        old = _Simulation(base, watch=watch, subject=subject, as_recorded=False).run()
+        new = _changed_run(changed(drawn)[0], drawn, watch, f"{subject}, changed")
+        for kind, difference in _changes_of(old, new):
+            draws[kind].append(difference)
     proof = proof_of(world, before)
     for number in left_out:
         before.applications.pop(number, None)
@@ -215,7 +245,7 @@ def plan(
     return Plan(
         proof=proof,
         scheduler_before=world.scheduler,
-        scheduler_after=configuration.scheduler,
+        scheduler_after=proposal.scheduler,
         changes=tuple(changes(*trees)),
         span_ms=world.end_ms - world.begin_ms,
         begin_ms=world.begin_ms,
@@ -239,7 +269,42 @@ def plan(
         ),
         moved=tuple(_moved(before, after)),
         edits=words,
+        draws=tuple(Drawn(*kind, estimate(values)) for kind, values in draws.items()),
     )
+
+
+def _changed_run(
+    branch: Branch, world: World, watch: Watch | None, subject: str, *, as_recorded: bool = False
+) -> Outcomes:
+    """The outcomes of a history with a change."""
+    simulation = _Simulation(
+        branch,
+        paced=as_recorded and world.pace is not None,
+        watch=watch,
+        subject=subject,
+        as_recorded=as_recorded,
+    )
+    if world.origin is not None and branch.world.origin is None:
+        simulation.outcomes.restate(world.origin.manager().state)
+    return simulation.run()
+
+
+def _changes_of(old: Outcomes, new: Outcomes) -> Iterator[tuple[tuple[str, str], float]]:
+    """Of all, and of each queue that both have, the changes of the metrics that both have."""
+    refused = {
+        number
+        for run in (old, new)
+        for number, outcome in run.applications.items()
+        if outcome.refused
+    }
+    both = [
+        {ALL: _whole(run, refused), **run.by(lambda one: one.queue, refused)} for run in (old, new)
+    ]
+    for name in both[0].keys() & both[1].keys():
+        for metric in DRAWN:
+            values = [getattr(one[name], metric) for one in both]
+            if None not in values:
+                yield (name, metric), values[1] - values[0]
 
 
 def _was_taken(before: Outcomes, number: ApplicationId) -> bool:

@@ -31,7 +31,7 @@ from fairshare.documents.problems import Problem
 from fairshare.lab.branch.branch import Edit
 from fairshare.lab.branch.edits import nodes_of, with_load, with_nodes, with_workload
 from fairshare.lab.plan.outcomes import Sums
-from fairshare.lab.plan.planning import ALL, Difference, Moved, Plan, plan
+from fairshare.lab.plan.planning import ALL, DRAWN, Difference, Drawn, Moved, Plan, plan
 from fairshare.lab.simulate.readers import read_workload
 from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.world import World
@@ -120,6 +120,8 @@ def parse_condition(text: str) -> Condition:
         raise ValueError(f"{text!r}: {error}") from None
     return Condition(text, name, metric, sign == ">", limit=amount)
 
+
+MOST_SEEDS = 100
 
 OF_TRACES = ("present", "mapping", "limit", "span", "skip_bad")
 MOST_CHANGES = 20
@@ -213,6 +215,13 @@ def conditions(
     " that the journal keeps. [default: the whole history]",
 )
 @click.option(
+    "--seeds",
+    type=Whole(2, MOST_SEEDS),
+    metavar="N",
+    help="Also N other draws of the history, in which each application comes a little earlier or"
+    " later: which changes are not due to chance.",
+)
+@click.option(
     "--fail-if",
     metavar="CONDITION",
     multiple=True,
@@ -234,6 +243,7 @@ def command(
     limit: int | None,
     span: int | None,
     last_ms: int | None,
+    seeds: int | None,
     fail_if: tuple[Condition, ...],
     as_json: bool,
 ) -> None:
@@ -276,6 +286,7 @@ def command(
                 last_ms,
                 present,
                 TraceOptions(mapping, limit, span),
+                seeds or 0,
             )
             outcome = planned(question, watch)
     except KeyboardInterrupt:
@@ -310,6 +321,7 @@ class Question(msgspec.Struct, frozen=True):
     last_ms: int | None = None
     present: Path | None = None
     options: TraceOptions = TraceOptions()
+    seeds: int = 0
 
 
 def planned(question: Question, watch: Watch) -> Plan:
@@ -325,7 +337,9 @@ def planned(question: Question, watch: Watch) -> Plan:
     beat_ms = None if traced is None else traced.beat_ms
     expiry_ms = None if configuration is None else configuration.container_expiry_ms
     try:
-        outcome = plan(world, configuration, expiry_ms, beat_ms, watch, _edits(question))
+        outcome = plan(
+            world, configuration, expiry_ms, beat_ms, watch, _edits(question), question.seeds
+        )
     except ValueError as error:
         raise Failure(str(error)) from None
     ignored = () if configuration is None else _ignored(configuration, world)
@@ -470,6 +484,7 @@ def further_parts(
         Styled(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
         _table("Queue", [found.whole, *found.queues], refused=bool(found.refused)),
         _table("User", found.users, refused=bool(found.refused)),
+        *_draws(found),
         Styled(_extremes(found)) if found.moved else Styled("No application ends at another time."),
         Styled(text, style="bold") if (text := idle_text(found)) else None,
     ]
@@ -552,6 +567,41 @@ def _table(title: str, differences: Sequence[Difference], *, refused: bool) -> L
     first, *others = COLUMNS
     columns = (Column(title), first, *((REFUSED,) if refused else ()), *others)
     return Listing((*columns, *(() if users else (OF_ENTITLEMENT,))), rows)
+
+
+def _draws(found: Plan) -> list[Part]:
+    """What several draws of the history say of the changes."""
+    if not found.draws:
+        return []
+    by_name: dict[str, dict[str, Drawn]] = {}
+    for one in found.draws:
+        by_name.setdefault(one.name, {})[one.metric] = one
+    count = max(one.change.runs for one in found.draws)
+    columns = [Column(f"In {counted(count, 'draw')}"), Column("p95 changes by", right=True)]
+    columns.append(Column("Turnaround changes by", right=True))
+    rows: list[list[Cell]] = [
+        [short_queue(name), *(_drawn_text(known.get(metric)) for metric in DRAWN)]
+        for name, known in sorted(by_name.items(), key=lambda item: (item[0] != ALL, item[0]))
+    ]
+    return [Listing(columns, rows)]
+
+
+def _drawn_text(drawn: Drawn | None) -> Styled:
+    """`-12s, from -20s to -4s`; dim if it may be due to chance."""
+    if drawn is None:
+        return Styled(NOTHING)
+    change = drawn.change
+    if not (change.low or change.mean or change.high):
+        return Styled("no change")
+    low, high = (_signed(value) for value in (change.low, change.high))
+    text = f"{_signed(change.mean)}, from {low} to {high}"
+    if not drawn.certain:
+        return Styled(f"{text}: may be chance", style="dim")
+    return Styled(text, style="red" if change.mean > 0 else "green")
+
+
+def _signed(ms: float) -> str:
+    return f"{'-' if ms < 0 else '+'}{fine_duration_text(abs(ms))}"
 
 
 def _pair(old: str, new: str) -> str:

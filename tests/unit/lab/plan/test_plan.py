@@ -608,6 +608,26 @@ def test_settings_that_come_and_go_are_changes():
     ]
 
 
+def test_draws_of_the_history_say_which_changes_are_not_due_to_chance(tmp_path, history):
+    found = json.loads(plan(tmp_path, history, 1.0, "--seeds", "4", "--json").stdout)
+    drawn = {(one["name"], one["metric"]): one["change"] for one in found["draws"]}
+    turnaround = drawn["root.a", "turnaround_mean"]
+    assert turnaround["runs"] == 4
+    assert 0 < turnaround["low"] <= turnaround["mean"] <= turnaround["high"]
+    shown = plan(tmp_path, history, 1.0, "--seeds", "4").stdout
+    assert "In 4 draws" in shown
+    assert plan(tmp_path, history, 1.0, "--seeds", "4").stdout == shown
+
+
+def test_draws_of_an_unchanged_history_have_no_change(tmp_path, history):
+    found = json.loads(plan(tmp_path, history, 3.0, "--seeds", "3", "--json").stdout)
+    assert {tuple(one["change"].values()) for one in found["draws"]} == {(0.0, 0.0, 0.0, 3)}
+
+
+def test_one_draw_is_refused(tmp_path, history):
+    assert plan(tmp_path, history, 1.0, "--seeds", "1").exit_code == 2
+
+
 WORK = """
 nodes:
   - {name: n1, resources: {memory-mb: 4096, vcores: 4}}
