@@ -90,7 +90,7 @@ def add(
     @hourly, @daily, @weekly, @monthly or @yearly. Options come before NAME; options of `submit`
     have the same meaning as there. Applications have the tag cron=NAME.
     """
-    submission = submit.described(client, without_dashes(command_line), job, options)
+    submission = submit.described(client, without_dashes(command_line, "NAME"), job, options)
     added = client.add_cron_job(
         job_name, schedule, submission, time_zone=time_zone, overlap=overlap, replace=replace
     )

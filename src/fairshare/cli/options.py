@@ -144,9 +144,16 @@ tags_option = click.option(
 )
 
 
-def without_dashes(command_line: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a command without the `--` before them."""
-    return command_line[1:] if command_line[:1] == ("--",) else command_line
+def without_dashes(command_line: tuple[str, ...], after: str = "") -> tuple[str, ...]:
+    """The words of a command without the `--` before them.
+
+    Raises UsageError if they begin with an option, which belongs before the argument `after`.
+    """
+    if command_line[:1] == ("--",):
+        return command_line[1:]
+    if after and command_line and command_line[0].startswith("-"):
+        raise click.UsageError(f"options come before {after}: move {command_line[0]} to there")
+    return command_line
 
 
 def print_json(answer: object) -> None:

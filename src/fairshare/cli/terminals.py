@@ -203,7 +203,7 @@ def exec_command(
     program, and when the connection is lost.
     """
     terminal = on_terminal() if terminal is None else terminal
-    arguments = without_dashes(command_line)
+    arguments = without_dashes(command_line, "APP")
     if not arguments:
         raise click.UsageError("a command is needed: what is to run there")
     container = running_container(client, target)
