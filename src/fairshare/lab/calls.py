@@ -24,6 +24,7 @@ from fairshare.documents.problems import Problem
 from fairshare.lab import notebook as notebook  # lists of results show themselves
 from fairshare.lab.branch.history import History
 from fairshare.lab.branch.past_server import client_of
+from fairshare.lab.plan.conditions import parse_condition
 from fairshare.lab.plan.planning import Plan
 from fairshare.lab.scenarios.files import find_files
 from fairshare.lab.scenarios.report import Result, check_file
@@ -124,6 +125,7 @@ def plan(
     limit: int | None = None,
     span_s: float | None = None,
     seeds: int = 0,
+    goal: str | None = None,
 ) -> Plan:
     """What a configuration directory, other nodes, another load or more work would have done to the
     history of a server, whose state directory is `against`, or to a trace under `present`.
@@ -131,14 +133,15 @@ def plan(
     `nodes` are changes such as `2x`, `+n4:64g,16c` and `-n3`; `load` is a factor, with `queue` of
     its applications only; the applications of the workload `join` come besides. `last_s` takes the
     last part of a history, `mapping`, `limit` and `span_s` those of a trace. With `seeds` the
-    changes are also those of so many other draws of the history (`Plan.draws`).
+    changes are also those of so many other draws of the history (`Plan.draws`). With `goal`, as
+    'root.prod wait_p95 < 5m', the plan is that of the smallest change that meets it.
     """
     if seeds:
         _check_amount("seeds", seeds, 2, MOST_SEEDS)
     if isinstance(nodes, str):
         nodes = (nodes,)
-    if conf is None and not nodes and load is None and join is None:
-        raise ValueError("nothing changes: name conf, nodes, load or join")
+    if conf is None and not nodes and load is None and join is None and goal is None:
+        raise ValueError("nothing changes: name conf, nodes, load, join or a goal")
     if queue is not None and load is None:
         raise ValueError("queue says whose load changes: name load, too")
     if load is not None and not 0 < load <= 100:
@@ -155,6 +158,7 @@ def plan(
         None if present is None else _directory(present),
         _options(mapping, limit, span_s),
         seeds,
+        None if goal is None else parse_condition(goal),
     )
     with _as_values():
         return planned(question, Watch())

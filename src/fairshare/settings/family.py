@@ -230,6 +230,11 @@ class SchedulerFamily(ABC, Generic[Settings]):
         what all nodes offer together. By default there is none."""
         return None
 
+    def enlarged(self, settings: object, queue: str) -> Raise | None:
+        """The setting that gives a queue a larger part of the cluster, with larger values. By
+        default there is none."""
+        return None
+
     # Reading a directory.
 
     def claim(self, site: Site, directory: Path) -> Claim | None:

@@ -27,6 +27,10 @@ class Raise(msgspec.Struct, frozen=True):
     settings: Callable[[Any], Any]
 
 
+FACTORS: Final = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
+"""By which a weight is multiplied."""
+
+
 def amounts_above(reason: Reason, limit: Resource, most: Resource) -> list[Resource]:
     """Amounts that let 1, 2, 3 ... more containers of a reason in, and at last `most`; in no type
     smaller than the limit.

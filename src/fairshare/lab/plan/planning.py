@@ -24,6 +24,7 @@ from fairshare.lab.simulate.world import Entry, World
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.runtime import Observer
 from fairshare.settings.configuration import Configuration
+from fairshare.settings.registry import family_of
 
 NEAR_MS: Final = 10
 """Grants of a simulation count as reproduced up to this distance: a server's timers are late."""
@@ -109,6 +110,16 @@ DRAWN: Final = ("wait_p95", "turnaround_mean")
 """The metrics of which draws are summed up."""
 
 
+class Reached(msgspec.Struct, frozen=True):
+    """The smallest change of one kind that meets a goal, in words; or, if none does, the largest
+    that was tried; and the metric of the goal with it."""
+
+    change: str
+    value: float | None
+    meets: bool
+    tried: int
+
+
 class Refused(msgspec.Struct, frozen=True):
     """How many applications of a queue the new settings refuse for one reason, of those that the
     old ones took."""
@@ -163,6 +174,7 @@ class Plan(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...] = ()
     trace: tuple[str, ...] | None = None
     draws: tuple[Drawn, ...] = ()
+    goal: tuple[Reached, ...] = ()
 
     def _repr_html_(self) -> str:
         from fairshare.lab.notebook import plan_html  # terminals are not known here
@@ -185,49 +197,24 @@ def plan(
     history both are simulated, too. `recorded_beat_ms` is the interval of beats in the history;
     None: that of its settings, and of the configuration if they have none, as those of FIFO and
     pools. `watch` sees how far it is."""
-    recorded = msgspec.json.decode(_recorded(world))
-    known_ms = recorded_beat_ms or recorded.get(HEARTBEATS)
-    proposal = configuration or Proposal(
-        world.scheduler, recorded, known_ms or DEFAULT_HEARTBEAT_MS
-    )
-    unchanged = True
-    if configuration is not None:
-        encoded = msgspec.json.decode(msgspec.json.encode(configuration.settings))
-        unchanged = _unchanged(world, configuration.scheduler, encoded)
-    beat_ms = proposal.heartbeat_interval_ms
+    known_ms = recorded_beat_ms or recorded_settings(world).get(HEARTBEATS)
+    changed = changed_world(world, configuration, known_ms, unused_expiry_ms, edits)
+    beat_ms = known_ms or changed.proposal.heartbeat_interval_ms
     _, words = Branch(world, edits).edited()  # what is wrong with them is said first
-    before = reproduced(world, known_ms or beat_ms, unused_expiry_ms, watch)
-    settings = msgspec.json.encode(proposal.settings)
-    trees = recorded, msgspec.json.decode(settings)
-    names = proposal.names if isinstance(proposal, Proposal) else {}
-
-    def changed(base: World) -> tuple[Branch, frozenset[ApplicationId]]:
-        """The branch of a history with the change, and what is left out of it."""
-        (asked, _), left_out = Branch(base, edits).edited(), frozenset[ApplicationId]()
-        if base.origin is not None and proposal.scheduler != base.scheduler:
-            asked, left_out = restated(asked, settings)
-        asked = _renamed(asked, names) if names else asked
-        branch = Branch(
-            asked,
-            scheduler=proposal.scheduler,
-            settings=None if unchanged else settings,
-            beat_ms=beat_ms,
-            unused_expiry_ms=unused_expiry_ms,
-        )
-        return branch, left_out
-
-    branch, left_out = changed(world)
-    if unchanged and not edits and beat_ms == (known_ms or beat_ms):
+    before = reproduced(world, beat_ms, unused_expiry_ms, watch)
+    trees = recorded_settings(world), msgspec.json.decode(changed.settings)
+    left_out = changed.branch(world)[1]
+    if changed.unchanged and not edits and changed.proposal.heartbeat_interval_ms == beat_ms:
         after = before  # another run could only be less like the history than the best of several
     else:
-        after = _changed_run(branch, world, watch, "the change", as_recorded=not edits)
+        after = changed.run(world, watch, as_recorded=not edits)
     draws: dict[tuple[str, str], list[float]] = defaultdict(list)
     for seed in range(1, seeds + 1):
         drawn = with_moved_arrivals(world, seed).world
-        base = Branch(drawn, beat_ms=known_ms or beat_ms, unused_expiry_ms=unused_expiry_ms)
+        base = Branch(drawn, beat_ms=beat_ms, unused_expiry_ms=unused_expiry_ms)
         subject = f"draw {seed} of {seeds}"
         old = _Simulation(base, watch=watch, subject=subject, as_recorded=False).run()
-        new = _changed_run(changed(drawn)[0], drawn, watch, f"{subject}, changed")
+        new = changed.run(drawn, watch, f"{subject}, changed")
         for kind, difference in _changes_of(old, new):
             draws[kind].append(difference)
     proof = proof_of(world, before)
@@ -245,7 +232,7 @@ def plan(
     return Plan(
         proof=proof,
         scheduler_before=world.scheduler,
-        scheduler_after=proposal.scheduler,
+        scheduler_after=changed.proposal.scheduler,
         changes=tuple(changes(*trees)),
         span_ms=world.end_ms - world.begin_ms,
         begin_ms=world.begin_ms,
@@ -273,20 +260,84 @@ def plan(
     )
 
 
-def _changed_run(
-    branch: Branch, world: World, watch: Watch | None, subject: str, *, as_recorded: bool = False
-) -> Outcomes:
-    """The outcomes of a history with a change."""
-    simulation = _Simulation(
-        branch,
-        paced=as_recorded and world.pace is not None,
-        watch=watch,
-        subject=subject,
-        as_recorded=as_recorded,
-    )
-    if world.origin is not None and branch.world.origin is None:
-        simulation.outcomes.restate(world.origin.manager().state)
-    return simulation.run()
+class Changed(msgspec.Struct, frozen=True):
+    """A change of a history: settings, encoded, and edits. `unchanged`: the settings were in force
+    for the whole history."""
+
+    proposal: Configuration | Proposal
+    settings: bytes
+    unchanged: bool
+    edits: tuple[Edit, ...]
+    unused_expiry_ms: int | None
+
+    def branch(self, base: World) -> tuple[Branch, frozenset[ApplicationId]]:
+        """The branch of a history with the change, and the applications that are left out of it.
+        Raises ValueError for what is wrong with the edits."""
+        asked, _ = Branch(base, self.edits).edited()
+        left_out = frozenset[ApplicationId]()
+        if base.origin is not None and self.proposal.scheduler != base.scheduler:
+            asked, left_out = restated(asked, self.settings)
+        if isinstance(self.proposal, Proposal) and self.proposal.names:
+            asked = _renamed(asked, self.proposal.names)
+        branch = Branch(
+            asked,
+            scheduler=self.proposal.scheduler,
+            settings=None if self.unchanged else self.settings,
+            beat_ms=self.proposal.heartbeat_interval_ms,
+            unused_expiry_ms=self.unused_expiry_ms,
+        )
+        return branch, left_out
+
+    def run(
+        self,
+        base: World,
+        watch: Watch | None = None,
+        subject: str = "the change",
+        *,
+        as_recorded: bool = False,
+    ) -> Outcomes:
+        """The outcomes of a history with the change."""
+        branch, _ = self.branch(base)
+        simulation = _Simulation(
+            branch,
+            paced=base.pace is not None,
+            watch=watch,
+            subject=subject,
+            as_recorded=as_recorded,
+        )
+        if base.origin is not None and branch.world.origin is None:
+            simulation.outcomes.restate(base.origin.manager().state)
+        return simulation.run()
+
+
+def changed_world(
+    world: World,
+    configuration: Configuration | Proposal | None,
+    known_beat_ms: int | None = None,
+    unused_expiry_ms: int | None = None,
+    edits: tuple[Edit, ...] = (),
+) -> Changed:
+    """The change to a configuration (None: the history's own settings), and by edits."""
+    recorded = recorded_settings(world)
+    if configuration is None:
+        beat_ms = known_beat_ms or DEFAULT_HEARTBEAT_MS
+        configuration, unchanged = Proposal(world.scheduler, recorded, beat_ms), True
+    else:
+        encoded = msgspec.json.decode(msgspec.json.encode(configuration.settings))
+        unchanged = _unchanged(world, configuration.scheduler, encoded)
+    settings = msgspec.json.encode(configuration.settings)
+    return Changed(configuration, settings, unchanged, edits, unused_expiry_ms)
+
+
+def sums_of(run: Outcomes, name: str) -> Sums | None:
+    """The sums of a queue, with or without `root.` before it, of a user, or of all (ALL)."""
+    if name == ALL:
+        return _whole(run, ())
+    queues = _queues(run, ())
+    for known in (name, f"root.{name}"):
+        if known in queues:
+            return queues[known]
+    return run.by(lambda one: one.user).get(name)
 
 
 def _changes_of(old: Outcomes, new: Outcomes) -> Iterator[tuple[tuple[str, str], float]]:
@@ -312,8 +363,18 @@ def _was_taken(before: Outcomes, number: ApplicationId) -> bool:
     return outcome is not None and not outcome.refused
 
 
+def recorded_settings(world: World) -> Any:
+    """The settings with which the history begins, as a tree."""
+    return _tree(_recorded(world), world.scheduler)
+
+
+def _tree(settings: bytes, scheduler: str) -> Any:
+    """Recorded settings, with the defaults of those that their release did not have yet."""
+    known = msgspec.json.decode(settings, type=family_of(scheduler).settings_type)
+    return msgspec.json.decode(msgspec.json.encode(known))
+
+
 def _recorded(world: World) -> bytes:
-    """The settings with which the history begins."""
     if world.origin is not None:
         state: Any = world.origin.manager().state  # each scheduler's has its settings
         return msgspec.json.encode(state.settings)
@@ -324,8 +385,8 @@ def _recorded(world: World) -> bytes:
 def _unchanged(world: World, scheduler: str, settings: object) -> bool:
     """Whether these settings were in force for the whole history."""
     loads = [one.input for one in world.entries if type(one.input) is LoadConfiguration]
-    trees = [msgspec.json.decode(one.settings) for one in loads]
-    known = (msgspec.json.decode(_recorded(world)), *trees)
+    trees = [_tree(one.settings, world.scheduler) for one in loads]
+    known = (recorded_settings(world), *trees)
     return scheduler == world.scheduler and all(one == settings for one in known)
 
 

@@ -1,15 +1,8 @@
-"""`fairshare plan`: what a configuration would have done, on a server's own history, and the
-conditions under which a plan fails.
+"""`fairshare plan`: what a configuration would have done, on a server's own history."""
 
-    condition = NAME METRIC > LIMIT        NAME is a queue or a user, or `all`
-    LIMIT     = +10% | -5% | 3 | 90s       a change against history, or an amount
-"""
-
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import click
 import msgspec
@@ -26,12 +19,23 @@ from fairshare.cli.options import DURATION, Whole, print_json
 from fairshare.cli.tables import Cell, Column, Facts, Listing, Part, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
-from fairshare.documents.durations import parse_duration_ms
 from fairshare.documents.problems import Problem
 from fairshare.lab.branch.branch import Edit
 from fairshare.lab.branch.edits import nodes_of, with_load, with_nodes, with_workload
+from fairshare.lab.plan.conditions import OF_QUEUES, Condition, parse_condition
+from fairshare.lab.plan.goals import ways
 from fairshare.lab.plan.outcomes import Sums
-from fairshare.lab.plan.planning import ALL, DRAWN, Difference, Drawn, Moved, Plan, plan
+from fairshare.lab.plan.planning import (
+    ALL,
+    DRAWN,
+    Difference,
+    Drawn,
+    Moved,
+    Plan,
+    Proposal,
+    Reached,
+    plan,
+)
 from fairshare.lab.simulate.readers import read_workload
 from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.world import World
@@ -45,81 +49,6 @@ from fairshare.settings.linting import lint
 from fairshare.settings.reservations import with_reservations
 from fairshare.settings.shell import EngineSettings
 from fairshare.wording import counted
-
-METRICS: Final = {
-    "wait_p50": True,
-    "wait_p95": True,
-    "turnaround_mean": True,
-    "slowdown_mean": False,
-    "preempted": False,
-    "refused": False,
-    "unfinished": False,
-    "lost_gb_hours": False,
-    "share_of_entitlement": False,
-}
-"""What a condition may name, and whether it is a time."""
-
-OF_QUEUES: Final = ("share_of_entitlement",)
-"""What users do not have."""
-
-_CONDITION: Final = re.compile(r"\s*(\S+)\s+(\w+)\s*(>|<)\s*(\S+)\s*")
-_CHANGE: Final = re.compile(r"([+-]\d+(?:\.\d+)?)%")
-
-
-class Condition(msgspec.Struct, frozen=True):
-    """One condition; `percent` is a change against history, else `limit` is an amount."""
-
-    text: str
-    name: str
-    metric: str
-    above: bool
-    percent: float | None = None
-    limit: float = 0.0
-
-    def holds(self, before: Sums | None, after: Sums | None) -> bool:
-        """Whether the plan fails by it. What did not exist has no waits; a time that became
-        infinite, because nothing ran, is above everything."""
-        new = self._value(after)
-        old = self._value(before)
-        if new is None and self.metric in OF_QUEUES:
-            return False  # it was entitled to nothing
-        if new is None:
-            return self.above and old is not None
-        limit = self.limit
-        if self.percent is not None:
-            if old is None:
-                return False
-            limit = old * (1 + self.percent / 100)
-        return new > limit if self.above else new < limit
-
-    def _value(self, found: Sums | None) -> float | None:
-        if found is None:
-            return None
-        value: float | None = getattr(found, self.metric)
-        return value
-
-
-def parse_condition(text: str) -> Condition:
-    """A condition; raises ValueError.
-
-    >>> parse_condition("root.prod wait_p95 > +10%").percent
-    10.0
-    """
-    found = _CONDITION.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a condition: write 'root.prod wait_p95 > +10%'")
-    name, metric, sign, limit = found.groups()
-    if metric not in METRICS:
-        raise ValueError(f"{text!r}: there is no {metric!r}, only {', '.join(METRICS)}")
-    change = _CHANGE.fullmatch(limit)
-    if change is not None:
-        return Condition(text, name, metric, sign == ">", percent=float(change[1]))
-    try:
-        amount = float(parse_duration_ms(limit)) if METRICS[metric] else float(limit)
-    except ValueError as error:
-        raise ValueError(f"{text!r}: {error}") from None
-    return Condition(text, name, metric, sign == ">", limit=amount)
-
 
 MOST_SEEDS = 100
 
@@ -148,6 +77,16 @@ def conditions(
     """Parse `--fail-if`."""
     try:
         return tuple(parse_condition(text) for text in value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def goal_of(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Condition | None:
+    """Parse `--goal`."""
+    try:
+        return None if value is None else parse_condition(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -222,6 +161,13 @@ def conditions(
     " later: which changes are not due to chance.",
 )
 @click.option(
+    "--goal",
+    metavar="CONDITION",
+    callback=goal_of,
+    help="Search the smallest change that meets this: 'root.prod wait_p95 < 5m'. Tried are a larger"
+    " weight or capacity of the queue, and more nodes.",
+)
+@click.option(
     "--fail-if",
     metavar="CONDITION",
     multiple=True,
@@ -244,6 +190,7 @@ def command(
     span: int | None,
     last_ms: int | None,
     seeds: int | None,
+    goal: Condition | None,
     fail_if: tuple[Condition, ...],
     as_json: bool,
 ) -> None:
@@ -260,9 +207,9 @@ def command(
     The exit code is 1 if a condition of --fail-if holds, or if the new settings refuse an
     application that was taken.
     """
-    if conf is None and not nodes and load is None and join is None:
+    if conf is None and not nodes and load is None and join is None and goal is None:
         raise click.UsageError(
-            "Name a configuration directory, or a change: --nodes, --load, --join."
+            "Name a configuration directory, or a change: --nodes, --load, --join; or a --goal."
         )
     if queue is not None and load is None:
         raise click.UsageError("--queue says whose load changes: name --load, too.")
@@ -287,6 +234,7 @@ def command(
                 present,
                 TraceOptions(mapping, limit, span),
                 seeds or 0,
+                goal,
             )
             outcome = planned(question, watch)
     except KeyboardInterrupt:
@@ -322,6 +270,7 @@ class Question(msgspec.Struct, frozen=True):
     present: Path | None = None
     options: TraceOptions = TraceOptions()
     seeds: int = 0
+    goal: Condition | None = None
 
 
 def planned(question: Question, watch: Watch) -> Plan:
@@ -336,15 +285,19 @@ def planned(question: Question, watch: Watch) -> Plan:
     configuration = None if conf is None else configuration_for(conf, world)
     beat_ms = None if traced is None else traced.beat_ms
     expiry_ms = None if configuration is None else configuration.container_expiry_ms
+    edits, reached = _edits(question), tuple[Reached, ...]()
+    changed: Configuration | Proposal | None = configuration
     try:
-        outcome = plan(
-            world, configuration, expiry_ms, beat_ms, watch, _edits(question), question.seeds
-        )
+        if question.goal is not None:
+            found = ways(world, question.goal, changed, edits, expiry_ms, beat_ms, watch)
+            _, changed, edits = found[0].step
+            reached = tuple(way.reached for way in found)
+        outcome = plan(world, changed, expiry_ms, beat_ms, watch, edits, question.seeds)
     except ValueError as error:
         raise Failure(str(error)) from None
     ignored = () if configuration is None else _ignored(configuration, world)
     notes = None if traced is None else traced.notes
-    return msgspec.structs.replace(outcome, ignored=ignored, trace=notes)
+    return msgspec.structs.replace(outcome, ignored=ignored, trace=notes, goal=reached)
 
 
 def _edits(question: Question) -> tuple[Edit, ...]:
@@ -426,7 +379,16 @@ def first_parts(found: Plan) -> list[Styled]:
         f" {proof.grants:,} decisions",
         style=style,
     )
-    return [proved, *([Styled(_refusals(found), style="bold red")] if found.refused else [])]
+    goals = [
+        Styled(f"the goal is met by {one.change}{_reached_text(one)}", style="bold")
+        for one in found.goal
+    ]
+    refusals = [Styled(_refusals(found), style="bold red")] if found.refused else []
+    return [proved, *goals, *refusals]
+
+
+def _reached_text(reached: Reached) -> str:
+    return "" if reached.tried == 1 else f", the smallest of {reached.tried} that were tried"
 
 
 def further_parts(

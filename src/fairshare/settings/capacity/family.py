@@ -105,6 +105,9 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
         return capacity_raising.raised(self.checked(settings), reason, total)
 
+    def enlarged(self, settings: object, queue: str) -> Raise | None:
+        return capacity_raising.enlarged(self.checked(settings), queue)
+
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         assert isinstance(scheduler, capacity_scheduler.CapacityScheduler)
         return capacity_views.volatile_fields(scheduler.state)

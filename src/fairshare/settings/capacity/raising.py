@@ -14,8 +14,10 @@ from fairshare.core.schedulers.capacity.settings import (
     Percentage,
     QueueSettings,
     Vector,
+    Weight,
 )
 from fairshare.core.schedulers.reasons import Cause, Reason
+from fairshare.settings.raising import FACTORS as WEIGHTS
 from fairshare.settings.raising import Raise, amount_text, amounts_above, counts_above
 
 FACTORS = (*(step / 10 for step in range(1, 51)), 6.0, 8.0, 10.0, 20.0, 50.0, 100.0)
@@ -106,3 +108,55 @@ def _maximum(settings: CapacitySettings, reason: Reason, total: Resource) -> Rai
             lambda value: with_maximum(Vector(tuple(Amount(one) for one in value))),
         )
     return None
+
+
+MOST_PERCENT = 95
+STEP_PERCENT = 5
+
+
+def enlarged(settings: CapacitySettings, name: str) -> Raise | None:
+    """The capacity of a queue: of a percentage the siblings give up what it gets, in proportion to
+    what they have; of a weight they keep theirs. None: it has neither, or no sibling."""
+    parent, _, short = name.rpartition(".")
+    children = settings.queues.get(parent, QueueSettings()).children or ()
+    siblings = [f"{parent}.{one}" for one in children if one != short]
+    queue = settings.queues.get(name, QueueSettings())
+    capacity = queue.capacity
+
+    def with_weight(value: float) -> CapacitySettings:
+        changed = replace(queue, capacity=Weight(value))
+        return replace(settings, queues={**settings.queues, name: changed})
+
+    if isinstance(capacity, Weight):
+        values = [single(capacity.weight * factor) for factor in WEIGHTS]
+        return Raise(f"capacity of {name}", values, lambda value: f"{value:g}w", with_weight)
+    parts = {one: settings.queues.get(one, QueueSettings()).capacity for one in siblings}
+    percents = {one: part.percent for one, part in parts.items() if isinstance(part, Percentage)}
+    if not isinstance(capacity, Percentage) or len(percents) < len(parts) or not percents:
+        return None
+    now, rest = capacity.percent, sum(percents.values())
+    if not rest:
+        return None
+
+    def with_percent(value: int) -> CapacitySettings:
+        queues = dict(settings.queues)
+        maximum = queue.maximum_capacity
+        if isinstance(maximum, Percentage) and maximum.percent < value:
+            maximum = Percentage(float(value))
+        queues[name] = replace(queue, capacity=Percentage(float(value)), maximum_capacity=maximum)
+        left = 100.0 - value
+        for one, percent in percents.items():
+            part = Percentage(single((100.0 - value) * percent / rest))
+            if one == siblings[-1]:
+                part = Percentage(single(left))  # together they have all of it
+            left -= part.percent
+            queues[one] = replace(queues.get(one, QueueSettings()), capacity=part)
+        return replace(settings, queues=queues)
+
+    first = int(now) // STEP_PERCENT * STEP_PERCENT + STEP_PERCENT
+    return Raise(
+        f"capacity of {name}",
+        [*range(first, MOST_PERCENT + 1, STEP_PERCENT)],
+        lambda value: f"{value} %",
+        with_percent,
+    )

@@ -78,6 +78,9 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
         return fair_raising.raised(self.checked(settings), reason, total)
 
+    def enlarged(self, settings: object, queue: str) -> Raise | None:
+        return fair_raising.enlarged(self.checked(settings), queue)
+
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         assert isinstance(scheduler, fair_scheduler.FairScheduler)
         return fair_views.volatile_fields(scheduler.state)

@@ -8,7 +8,7 @@ from fairshare.core.model.resources import NO_LIMIT, Resource
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.fair.settings import Amount, FairSettings, QueueSettings
 from fairshare.core.schedulers.reasons import Cause, Reason
-from fairshare.settings.raising import Raise, amount_text, amounts_above, counts_above
+from fairshare.settings.raising import FACTORS, Raise, amount_text, amounts_above, counts_above
 
 
 def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | None:
@@ -59,3 +59,22 @@ def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | N
             )
         case _:
             return None
+
+
+def enlarged(settings: FairSettings, name: str) -> Raise | None:
+    """The weight of a queue; None: of root, which has everything."""
+    if name == "root":
+        return None
+    allocations = settings.allocations
+    queue = allocations.queues.get(name, QueueSettings(name))
+    return Raise(
+        f"weight of {name}",
+        [single(queue.weight * factor) for factor in FACTORS],
+        lambda value: f"{value:g}",
+        lambda value: replace(
+            settings,
+            allocations=replace(
+                allocations, queues={**allocations.queues, name: replace(queue, weight=value)}
+            ),
+        ),
+    )

@@ -78,6 +78,9 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
         return pools_raising.raised(self.checked(settings), reason, total)
 
+    def enlarged(self, settings: object, queue: str) -> Raise | None:
+        return pools_raising.enlarged(self.checked(settings), queue)
+
     def rounding(self, settings: object) -> Resource:
         """Nothing is rounded."""
         return self.checked(settings).types.none

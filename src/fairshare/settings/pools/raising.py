@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from fairshare.core.model.resources import NO_LIMIT, Resource
 from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
 from fairshare.core.schedulers.reasons import Cause, Reason
-from fairshare.settings.raising import Raise, counts_above
+from fairshare.settings.raising import FACTORS, Raise, counts_above
 
 
 def raised(settings: PoolsSettings, reason: Reason, total: Resource) -> Raise | None:
@@ -39,3 +39,23 @@ def raised(settings: PoolsSettings, reason: Reason, total: Resource) -> Raise | 
             ),
         )
     return None
+
+
+def enlarged(settings: PoolsSettings, queue: str) -> Raise | None:
+    """The weight of a pool; None: of all together."""
+    name = queue.removeprefix("root.")
+    if queue == "root":
+        return None
+    allocations = settings.allocations
+    pool = allocations.pools.get(name, PoolAllocation(name))
+    return Raise(
+        f"weight of {name}",
+        [pool.weight * factor for factor in FACTORS],
+        lambda value: f"{value:g}",
+        lambda value: replace(
+            settings,
+            allocations=replace(
+                allocations, pools={**allocations.pools, name: replace(pool, weight=value)}
+            ),
+        ),
+    )

@@ -31,6 +31,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.lab.plan.conditions import parse_condition
 from fairshare.lab.plan.outcomes import Outcome, sums
 from fairshare.lab.plan.planning import (
     MOST_TRIES,
@@ -47,7 +48,6 @@ from fairshare.lab.simulate.simulator import EPOCH_MS, Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 from fairshare.lab.simulate.world import Entry
 from fairshare.lab.verbs.histories import read_world
-from fairshare.lab.verbs.plan import parse_condition
 from fairshare.lab.verbs.simulation_watch import Watch
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.runtime.recovery import recover
@@ -679,3 +679,67 @@ def test_options_of_traces_are_refused_for_the_history_of_a_server(tmp_path, his
     reported = plan(tmp_path, history, 3.0, "--limit", "5")
     assert reported.exit_code == 2
     assert "--limit cannot be given here" in reported.stderr
+
+
+def test_a_goal_is_met_by_the_smallest_change_of_each_kind(tmp_path, history):
+    found = json.loads(
+        without_conf(history, "--goal", "root.b turnaround_mean < 50s", "--json").stdout
+    )
+    weight, nodes = found["goal"]
+    assert weight["change"].startswith("weight of root.b ")
+    assert nodes == {"change": "1 more node", "value": 30_000.0, "meets": True, "tried": 1}
+    after = {one["name"]: one["after"]["turnaround_mean"] for one in found["queues"]}
+    assert after["root.b"] == weight["value"] < 50_000
+    (changed,) = found["changes"]
+    assert changed["setting"] == "allocations.queues.root.b.weight"
+
+
+def test_a_goal_of_a_user_is_met_by_nodes_alone(history):
+    found = json.loads(
+        without_conf(history, "--goal", "bob turnaround_mean < 35s", "--json").stdout
+    )
+    assert [one["change"] for one in found["goal"]] == ["1 more node"]
+    shown = without_conf(history, "--goal", "bob turnaround_mean < 25s").stdout
+    assert "the goal is met by 2 more nodes, the smallest of 2 that were tried" in shown
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        ("root.b turnaround_mean < 1s", "no change that was tried meets the goal"),
+        ("root.b turnaround_mean < 90s", "is met without a further change"),
+        ("root.x wait_p95 < 1s", "no queue and no user of the history is 'root.x'"),
+        ("soon", "is not a condition"),
+    ],
+)
+def test_a_goal_that_cannot_be_searched_is_named(history, goal, words):
+    reported = without_conf(history, "--goal", goal)
+    assert reported.exit_code != 0
+    assert words in " ".join(reported.stderr.split())
+
+
+def test_what_a_goal_that_no_change_meets_reaches_is_said(history):
+    reported = without_conf(history, "--goal", "root.b turnaround_mean < 1s")
+    assert "weight of root.b 16: 40.0 s; 3 more nodes: 20.0 s" in reported.stderr
+
+
+def test_settings_of_an_earlier_release_are_those_of_today_with_the_defaults(tmp_path, history):
+    with contextlib.closing(SqliteJournal(history)) as journal:
+        records = [*journal.records()]
+    older = tmp_path / "older"
+    older.mkdir()
+    (older / "cluster.json").write_bytes((history / "cluster.json").read_bytes())
+    with contextlib.closing(SqliteJournal(older)) as journal:
+        for record in records:
+            if type(record.input) is LoadConfiguration:
+                tree = json.loads(record.input.settings)
+                del tree["fairness"]  # as one that did not know it
+                given = LoadConfiguration(json.dumps(tree).encode(), record.input.epoch_ms)
+                record = msgspec.structs.replace(record, input=given)
+            journal.append(record)
+        journal.commit()
+    assert plan(tmp_path, older, 3.0).stdout == plan(tmp_path, history, 3.0).stdout
+
+
+def without_conf(history, *options):
+    return CliRunner().invoke(fairshare, ["plan", "--against", str(history), *options])
