@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from tests.effort import examples
 
 from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.bookings import Booking, BookingRules, Span
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.inputs import (
+    CancelBooking,
     DrainNode,
     KillApplication,
     KillTask,
+    MakeBooking,
     MoveApplication,
     NodeJoined,
     NodeLost,
@@ -55,12 +58,14 @@ FAIR = FairSettings(
         from_file=True,
     ),
     preemption=True,
+    bookings=BookingRules(ahead_ms=1_000, preempt_after_ms=500),
 )
 CAPACITY = CapacitySettings(
     queues={
         "root": CapacityQueue(children=("a", "b", "c"), capacity=Percentage(100.0)),
         **{name: CapacityQueue(capacity=Percentage(100 / 3)) for name in QUEUES},
     },
+    bookings=BookingRules(ahead_ms=1_000),
 )
 WHOLE = Bounds(14, 2**30)
 """Bounds of a long history within which each of these histories is kept whole."""
@@ -84,6 +89,16 @@ others = st.lists(
             st.builds(MoveApplication, st.integers(1, 8), st.sampled_from(QUEUES)),
             st.builds(DrainNode, st.sampled_from(("n1", "n2"))),
             st.builds(UndrainNode, st.sampled_from(("n1", "n2"))),
+            st.builds(
+                lambda queue, vcores, from_ms, replace: MakeBooking(
+                    Booking("b", queue, (0, vcores), (Span(from_ms, 17_000),)), replace
+                ),
+                st.sampled_from(QUEUES),
+                st.integers(1, 12),
+                st.sampled_from((0, 16_000)),
+                st.booleans(),
+            ),
+            st.builds(CancelBooking, st.just("b")),
             st.builds(NodeLost, st.just("n2")),
             st.builds(NodeJoined, st.just("n2"), st.just((6144, 6))),
         ),

@@ -4,8 +4,9 @@ from others."""
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
-from tests.simulation.clusters import SLOTS, Lab
+from tests.simulation.clusters import FAIR, SLOTS, Lab
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.bookings import MOST_SPANS, Booking, Span
@@ -13,8 +14,14 @@ from fairshare.core.model.events import BookingsAdvanced, RequestRefused
 from fairshare.core.model.inputs import CancelBooking, DrainNode, MakeBooking, NodeLost
 from fairshare.core.model.invariants import check
 from fairshare.core.schedulers.reasons import reasons
+from fairshare.errors import InputError
+from fairshare.lab.simulate.readers import read_workload
+from fairshare.lab.simulate.readers.options import ReaderOptions
+from fairshare.lab.simulate.simulator import Simulator
+from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 
 MINUTE_MS = 60_000
@@ -316,3 +323,52 @@ def test_many_bookings_are_refused_beyond_a_bound(lab, monkeypatch):
     for number in range(3):
         assert book(lab, 5 * HOUR_MS, 6 * HOUR_MS, 1, name=f"b{number}") == ""
     assert "3 bookings already" in book(lab, 5 * HOUR_MS, 6 * HOUR_MS, 1, name="b3")
+
+
+WORKLOAD = """
+nodes: [{name: n, count: 2, resources: {memory-mb: 16g, vcores: 16}}]
+bookings: [{name: course, queue: root.b, resources: {vcores: 8}, from: 1h, until: 2h}]
+applications:
+  - {at: 0, user: ann, queue: root.a,
+     groups: [{count: 320, resources: {memory-mb: 1g, vcores: 1}, duration: 10m}]}
+  - {at: 1h, user: bob, queue: root.b,
+     groups: [{count: 8, resources: {memory-mb: 1g, vcores: 1}, duration: 30m}]}
+"""
+
+
+def simulated(path: Path, workload: str, toml: str = "") -> Simulator:
+    (path / "fair-scheduler.xml").write_text(FAIR)
+    (path / "fairshare.toml").write_text(toml)
+    (path / "workload.yaml").write_text(workload)
+    configuration = read_directory(path, "fair")
+    read = read_workload(path / "workload.yaml", ReaderOptions())
+    simulator = Simulator(
+        ResourceManager(family_of("fair").create(configuration.types)),
+        msgspec.json.encode(configuration.settings),
+        read,
+        MemoryJournal(),
+    )
+    simulator.run()
+    return simulator
+
+
+def test_a_workload_has_bookings_which_a_simulation_keeps(tmp_path):
+    waits_ms = []
+    for workload in (WORKLOAD, WORKLOAD.replace("bookings", "other", 1)):
+        if "other" in workload:
+            workload = "\n".join(one for one in workload.splitlines() if "other" not in one)
+        state = simulated(tmp_path, workload).manager.scheduler.state
+        _, bob = state.applications.values()
+        waits_ms.append(bob.first_launch_ms - HOUR_MS)
+        assert all(one.over for one in state.applications.values())
+    assert waits_ms[0] == 0 <= waits_ms[1]
+
+
+def test_a_workload_with_a_booking_that_cannot_be_kept_is_refused(tmp_path):
+    with pytest.raises(InputError, match="the booking 'course' is refused: 33 of vcores are more"):
+        simulated(tmp_path, WORKLOAD.replace("vcores: 8}", "vcores: 33}"))
+
+
+def test_a_simulation_ends_when_nothing_but_bookings_is_left(tmp_path):
+    simulator = simulated(tmp_path, WORKLOAD.replace("until: 2h", "until: 30d"))
+    assert simulator.clock.now_ms() < 5 * HOUR_MS

@@ -26,6 +26,7 @@ from fairshare.core.model.events import (
     ContainerAllocated,
     Event,
     Locality,
+    RequestRefused,
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import (
@@ -34,12 +35,14 @@ from fairshare.core.model.inputs import (
     ForgetApplications,
     Input,
     LoadConfiguration,
+    MakeBooking,
     NodeJoined,
     SubmitApplication,
 )
 from fairshare.core.record import Record
 from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Outcome, SimulatedEngine
+from fairshare.errors import InputError
 from fairshare.lab.simulate.collection import Collection
 from fairshare.lab.simulate.faults import Agenda, Faults
 from fairshare.lab.simulate.report import Report
@@ -47,7 +50,7 @@ from fairshare.lab.simulate.workload import EPOCH_MS, Arrival, Session, Turn, Wo
 from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
-from fairshare.runtime.runtime import Observer, Runtime
+from fairshare.runtime.runtime import Observer, Runtime, Step
 from fairshare.wording import counted
 
 NO_SESSION = -1
@@ -238,6 +241,15 @@ PATIENCE_MS = 3_600_000
 input arrives and no container is allocated."""
 
 
+def _check_bookings(steps: Sequence[Step]) -> None:
+    """Raise InputError if a booking of the workload was refused."""
+    for given, events in steps:
+        for event in events:
+            if type(given) is MakeBooking and type(event) is RequestRefused:
+                message = f"the booking {given.booking.name!r} is refused: {event.reason}"
+                raise InputError(event.code, message)
+
+
 class Simulator:
     """One run of a workload under one scheduler, from 0 ms on.
 
@@ -301,6 +313,8 @@ class Simulator:
         self.agenda.at(0, LoadConfiguration(settings, EPOCH_MS))
         for node in workload.nodes if nodes is None else nodes:
             self.agenda.at(0, node)
+        for booking in workload.bookings:
+            self.agenda.at(0, booking)
         self._arrived = 0
         self._forgets = forgets and not any(
             arrival.submission.start.after for arrival in workload.applications()
@@ -330,6 +344,9 @@ class Simulator:
                     give_up_ms = max(give_up_ms, ledger.month_end_ms + PATIENCE_MS)
                 for span in self.manager.state.kept:  # and what waits for a booking for its end
                     give_up_ms = max(give_up_ms, span.until_ms + PATIENCE_MS)
+                state = self.manager.state
+                if until_ms is None and state.bookings and not state.attempts:
+                    break  # a booking alone uses nothing
                 if now_ms > give_up_ms or (
                     faults is not None
                     and all(one.over for one in self.manager.state.applications.values())
@@ -419,7 +436,9 @@ class Simulator:
             inputs.append(arrival.submission)
         self._reported = []
         while True:
-            self.runtime.turn(now_ms, inputs, self._hurries)
+            steps = self.runtime.turn(now_ms, inputs, self._hurries)
+            if now_ms == 0 and self._workload.bookings:
+                _check_bookings(steps)
             if not self._reported or (self._hurries is not None and self._hurries()):
                 break
             inputs = self._take_reported()

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from fairshare.core.model.events import Locality
-from fairshare.core.model.inputs import NodeJoined, SubmitApplication
+from fairshare.core.model.inputs import MakeBooking, NodeJoined, SubmitApplication
 from fairshare.core.model.resources import Resource
 
 EPOCH_MS: Final = 1_000_000_000_000
@@ -101,13 +101,14 @@ class Workload(msgspec.Struct, frozen=True):
     """Nodes, and applications: `arrivals`, the earliest first, and those of `sessions`, whose
     instants depend on the simulation. `notes` say what a reader left out or assumed; `nodes` is
     empty if the file has none. `maximum` is the maximum allocation that its tasks need; None:
-    that of the configuration."""
+    that of the configuration. `bookings` are made at the beginning."""
 
     nodes: tuple[NodeJoined, ...]
     arrivals: tuple[Arrival, ...]
     notes: tuple[str, ...] = ()
     sessions: tuple[Session, ...] = ()
     maximum: Resource | None = None
+    bookings: tuple[MakeBooking, ...] = ()
 
     @property
     def later(self) -> int:

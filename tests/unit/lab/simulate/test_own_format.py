@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from fairshare.core.model.inputs import NodeJoined, SubmitApplication
+from fairshare.core.model.bookings import Booking, Span
+from fairshare.core.model.inputs import MakeBooking, NodeJoined, SubmitApplication
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.documents.yaml_tree import Limits
@@ -272,6 +273,31 @@ applications:
         " or think, how long the user waits after the end of one [workload]",
         "w.yaml:10:5: error: an application needs at least one group of tasks [workload]",
     ]
+
+
+def test_bookings_are_read_from_both_forms(tmp_path):
+    course = {
+        "name": "course",
+        "queue": "root.b",
+        "resources": {"vcores": 8},
+        "user": "bob",
+        "from": "1h",
+        "until": "2h",
+        "repeat": 2,
+        "every": "1d",
+    }
+    hour_ms, day_ms = 3_600_000, 86_400_000
+    spans = (Span(hour_ms, 2 * hour_ms), Span(day_ms + hour_ms, day_ms + 2 * hour_ms))
+    booking = Booking("course", "root.b", (0, 8), spans, "bob")
+    line = json.dumps({"booking": course})
+    for workload in (
+        read(tmp_path, json.dumps({"applications": [], "bookings": [course]})),
+        read(tmp_path, line, "w.jsonl"),
+    ):
+        assert workload.bookings == (MakeBooking(booking),)
+    found = problems(tmp_path, "applications: []\nbookings: [{name: x, repeat: 401}]\n")
+    assert any("bookings[0].repeat is 401: it must be at most 400" in one for one in found)
+    assert any("bookings[0] needs a value for 'until'" in one for one in found)
 
 
 def test_run_times_by_locality_are_refused_without_hosts_or_within_no_bounds(tmp_path):

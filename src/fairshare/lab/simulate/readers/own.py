@@ -22,7 +22,9 @@ With `at_once: 10` at most ten tasks of a group run at the same time; with `keep
 that has failed too often does not end the others.
 With `run_by_locality: {rack: 1.5, off-switch: 2}` a task runs longer elsewhere than on its hosts.
 A duration and `fail_attempts` are one value for all tasks, or a list with one per task. In JSON
-lines, each line is `{"node": {...}}` or `{"application": {...}}` with the same fields.
+lines, each line is `{"node": {...}}` or `{"application": {...}}` with the same fields. `bookings`
+promise resources to queues: `{name: course, queue: root.teaching, resources: {vcores: 8}, from: 1d,
+until: 26h, repeat: 12, every: 7d}`.
 """
 
 from pathlib import Path
@@ -32,7 +34,8 @@ import msgspec
 from msgspec import Meta, field
 
 from fairshare.core.manager.requests import DEFAULT_RACK
-from fairshare.core.model.inputs import NodeJoined, SubmitApplication
+from fairshare.core.model import bookings
+from fairshare.core.model.inputs import MakeBooking, NodeJoined, SubmitApplication
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
@@ -283,6 +286,25 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
             at.wrong("two groups of tasks have the same name")
 
 
+class Booking(msgspec.Struct, frozen=True, kw_only=True):
+    """A booking.
+
+    It is made at the beginning. With `repeat` it has several times, which begin `every` so long
+    after another.
+    """
+
+    name: Annotated[str, FILLED_TEXT, Doc("its name")]
+    queue: Annotated[str, FILLED_TEXT, Doc("the queue that gets the resources")]
+    user: Annotated[str, Doc("only this user, in that queue")] = ""
+    resources: Annotated[dict[str, int], _AMOUNTS, Doc("how much of the cluster")]
+    from_ms: Annotated[int, _DURATION, Doc("when it begins")] = field(name="from", default=0)
+    until_ms: Annotated[int, _DURATION, Doc("when it ends")] = field(name="until")
+    repeat: Annotated[int, Meta(ge=1, le=bookings.MOST_SPANS), Doc("the number of its times")] = 1
+    every_ms: Annotated[
+        int, _DURATION, Doc("the time from one beginning to the next", "`7d`", filled=True)
+    ] = field(name="every", default=7 * 86_400_000)
+
+
 class File(msgspec.Struct, frozen=True, kw_only=True):
     """The file."""
 
@@ -297,10 +319,14 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
             words="list of [applications](#an-application)",
         ),
     ]
+    bookings: Annotated[
+        tuple[Booking, ...],
+        Doc("what is promised to queues", words="list of [bookings](#a-booking)"),
+    ] = ()
 
 
 def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
-    """Read a document with `nodes` and `applications`."""
+    """Read a document with `nodes`, `applications` and `bookings`."""
     content = _Content(options, problems)
     text = read_text(path, problems, LIMITS.mebibytes)
     root = read_tree(text, str(path), problems, LIMITS) if text is not None else None
@@ -312,11 +338,13 @@ def read_yaml(path: Path, options: ReaderOptions, problems: Problems) -> Workloa
             content.add_node(node, item.place)
         for application in file.applications:
             content.add_application(application)
+        for booking in file.bookings:
+            content.add_booking(booking)
     return content.workload()
 
 
 def read_json_lines(path: Path, options: ReaderOptions, problems: Problems) -> Workload:
-    """Read one node or application per line; empty lines are skipped."""
+    """Read one node, application or booking per line; empty lines are skipped."""
     content = _Content(options, problems)
     for number, line in read_lines(path, problems):
         root = read_json_line(line, number, str(path), problems) if line.strip() else None
@@ -330,8 +358,13 @@ def read_json_lines(path: Path, options: ReaderOptions, problems: Problems) -> W
                 application = read(entry, Application, content.reader, "application")
                 if application is not None:
                     content.add_application(application)
+            case [("booking", entry)]:
+                if (booking := read(entry, Booking, content.reader, "booking")) is not None:
+                    content.add_booking(booking)
             case _:
-                message = 'a line must be {"node": {...}} or {"application": {...}}'
+                message = (
+                    'a line must be {"node": {...}}, {"application": {...}} or {"booking": {...}}'
+                )
                 problems.error(root.place, RULE, message)
     return content.workload()
 
@@ -345,12 +378,14 @@ class _Content:
         self._nodes: dict[str, NodeJoined] = {}
         self._arrivals: list[Arrival] = []
         self._sessions: list[Session] = []
+        self._bookings: list[MakeBooking] = []
 
     def workload(self) -> Workload:
         """The collected workload; arrivals of one instant stay in the order of the file."""
         arrivals = sorted(self._arrivals, key=lambda arrival: arrival.at_ms)
         nodes = tuple(self._nodes.values())
-        return Workload(nodes, tuple(arrivals), sessions=tuple(self._sessions))
+        sessions, made = tuple(self._sessions), tuple(self._bookings)
+        return Workload(nodes, tuple(arrivals), sessions=sessions, bookings=made)
 
     def add_node(self, node: Node, place: Place) -> None:
         """Add one node, or `count` of them named name-1, name-2, ..."""
@@ -359,6 +394,18 @@ class _Content:
             if name in self._nodes:
                 self.reader.wrong(place, f"there are two nodes {name}")
             self._nodes[name] = NodeJoined(name, self._types.vector(node.resources), node.rack)
+
+    def add_booking(self, booking: Booking) -> None:
+        """Add one booking; the simulation says what is wrong with it."""
+        if self.reader.mistakes:
+            return
+        spans = tuple(
+            bookings.Span(booking.from_ms + later_ms, booking.until_ms + later_ms)
+            for later_ms in (number * booking.every_ms for number in range(booking.repeat))
+        )
+        size = self._types.vector(booking.resources)
+        made = bookings.Booking(booking.name, booking.queue, size, spans, booking.user)
+        self._bookings.append(MakeBooking(made))
 
     def add_application(self, application: Application) -> None:
         """Add one application, or `repeat` of them: at intervals of `every`, or in a session."""
