@@ -157,7 +157,7 @@ lock: ## write the lock files from pyproject.toml and docs/requirements.in (UPGR
 	@$(PYTHON) -m venv --clear build/lock
 	@build/lock/bin/pip install --quiet --disable-pip-version-check pip-tools==7.6.2
 	$(LOCK) --output-file requirements.lock pyproject.toml
-	$(LOCK) --extra dev --extra hadoop --extra mcp --constraint requirements.lock --output-file requirements-dev.lock \
+	$(LOCK) --extra dev --extra hadoop --extra mcp --extra postgres --constraint requirements.lock --output-file requirements-dev.lock \
 	  pyproject.toml
 	$(LOCK) --extra ray --constraint requirements-dev.lock --output-file requirements-ray.lock \
 	  pyproject.toml

@@ -78,6 +78,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("server/accounting/queries.py", "server/configuration_editor.py", "server/cron/cron.py"),
         *("server/disk.py", "server/journal_epochs.py"),
         *("server/long_history.py", "server/packages.py", "server/payloads.py"),
+        *("server/shared/copy.py", "server/shared/leadership.py", "server/shared/leading.py"),
+        "server/shared/migration.py",
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),
         *("ray/web/jobs.py", "ray/web/packages.py"),
         *("yarn/rpc/engine/engine.py", "yarn/rpc/own/engine.py", "yarn/rpc/own/node_manager.py"),

@@ -28,17 +28,19 @@ from fairshare.cli.shutdown import what_runs_on
 from fairshare.cli.verbs import Failure, WrongFiles
 from fairshare.client.discovery import UNIX, find_url
 from fairshare.documents.gpus import GpuSetting
+from fairshare.engines.protocol import LONG_AGO
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.runtime.journal.files import holder_of
-from fairshare.server.settings import Overrides, read_settings
+from fairshare.server.settings import LiveSettings, Overrides, read_settings
 from fairshare.server.web.listener import check_exposure, serve
-from fairshare.settings.engines import ENGINES
+from fairshare.settings.engines import ENGINES, runs_here
 from fairshare.settings.registry import all_families
 from fairshare.this_machine import full_disk
-from fairshare.wording import failed_call
+from fairshare.wording import counted, failed_call
 
 if TYPE_CHECKING:
     from fairshare.server.server import LiveServer
+    from fairshare.server.shared.leading import LeadingState
     from fairshare.server.web.listener import AttachedServer
 
 
@@ -116,7 +118,7 @@ class WrongConfiguration(WrongFiles):
 @click.option(
     "--standby",
     is_flag=True,
-    help="Wait until no other server uses the state directory, then take over.",
+    help="Wait until no other server uses the state, then take over.",
 )
 @click.option(
     "--background", is_flag=True, help="Return as soon as the server listens, and keep it running."
@@ -151,7 +153,8 @@ def command(
 
     With --standby a second server on the same machine waits until the first one ends, for whatever
     reason, and continues at once with its applications and containers; clients find it through the
-    state directory. It needs another port, or --port 0.
+    state directory. It needs another port, or --port 0. If fairshare.toml shares the state in a
+    database ([state] url), the second server may be on another host.
     """
     conf = _configuration(conf)
     if background:
@@ -185,12 +188,21 @@ def command(
         setup = import_module(ENGINES[settings.engine].setup)
         make = setup.prepared(settings)
         place = settings.state_directory.expanduser()
+        answer = partial(setup.serve_as_standby, settings)
         if settings.run_as == "user":
             # Users can traverse the state directory: they must not have access to new files in it.
             os.umask(0o077)
-        if standby:
-            asyncio.run(_wait_as_standby(place, partial(setup.serve_as_standby, settings)))
+        if settings.state.url is None:
+            if standby:
+                asyncio.run(_wait_as_standby(place, answer))
+            with _naming_a_full_disk(place):
+                asyncio.run(_run(make))
+            return
         with _naming_a_full_disk(place):
+            leading = asyncio.run(_lead(settings, answer, standby=standby))
+        with contextlib.closing(leading), _naming_a_full_disk(place):
+            # What the former server stored may be newer than what was read above.
+            make = setup.prepared(read_settings(conf, overrides))
             asyncio.run(_run(make))
     except ConfigurationError as error:
         raise WrongConfiguration(error) from error
@@ -257,6 +269,47 @@ async def _wait_as_standby(
         while (holder := holder_of(state_directory)) is not None:
             active = holder.address
             await asyncio.sleep(STANDBY_INTERVAL_S)
+
+
+async def _lead(
+    settings: LiveSettings,
+    serve_as_standby: Callable[[Callable[[], str]], contextlib.AbstractAsyncContextManager[None]],
+    *,
+    standby: bool,
+) -> "LeadingState":
+    """Return when this server leads those of all hosts."""
+    from fairshare.server.shared.takeover import wait_to_lead
+
+    assert settings.state.url is not None
+    return await wait_to_lead(
+        settings.state.url,
+        settings.state_directory.expanduser(),
+        settings.state.takeover_s,
+        standby=standby,
+        serve_as_standby=serve_as_standby,
+        give_up=partial(_stop_what_runs, settings),
+        say=partial(click.echo, err=True),
+    )
+
+
+def _stop_what_runs(settings: LiveSettings) -> None:
+    """Stop the containers that an earlier server has left on this machine: the server that leads
+    has given them up, and may run their tasks again."""
+    from fairshare.server.engines import local_engine
+
+    place = settings.state_directory.expanduser()
+    if not runs_here(settings.engine) or not (place / "containers").is_dir():
+        return
+    engine = local_engine(settings, place)
+    engine.start(lambda report: None, launched=lambda application, container: LONG_AGO)
+    running = engine.running()
+    engine.close(stop_containers=True)
+    if running:
+        click.echo(
+            f"stopped {counted(len(running), 'container')} that an earlier server has left here:"
+            " the server that leads has given them up",
+            err=True,
+        )
 
 
 def _report_ready(url: str) -> None:

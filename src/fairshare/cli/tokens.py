@@ -101,6 +101,7 @@ def create(
     It is valid for the server of one state directory, which is printed on stderr: that of --conf or
     --state, which need not exist yet; without them, of the server that runs on this machine.
     """
+    from fairshare.server.shared.takeover import visiting
     from fairshare.server.state_directory import open_state_directory
 
     place, switched_on = _place(conf, state)
@@ -108,15 +109,15 @@ def create(
     now_ms = time.time_ns() // 1_000_000
     directory = open_state_directory(place)
     tokens = _tokens(directory.path)
-    click.echo(
-        tokens.create(
+    with visiting(directory.path):
+        made = tokens.create(
             user,
             now_ms,
             expires_ms=None if expires is None else now_ms + expires,
             administrator=administrator,
             note=note,
         )
-    )
+    click.echo(made)
     click.echo(f"kept in {tokens.path}", err=True)
     if directory.identity() is None:
         click.echo(
@@ -157,10 +158,14 @@ def list_tokens(conf: Path | None, state: Path | None, form: str) -> None:
 @_state
 def revoke(names: tuple[str, ...], conf: Path | None, state: Path | None) -> None:
     """Revoke tokens at once."""
-    tokens = _tokens(_existing(conf, state))
-    for name in names:
-        tokens.revoke(name)
-        click.echo(f"revoked {name}")
+    from fairshare.server.shared.takeover import visiting
+
+    place = _existing(conf, state)
+    tokens = _tokens(place)
+    with visiting(place):
+        for name in names:
+            tokens.revoke(name)
+            click.echo(f"revoked {name}")
 
 
 def _tokens(state_directory: Path) -> "UserTokens":

@@ -109,6 +109,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "node": ("fairshare.ray.node", "Let this machine join a cluster of several machines."),
         "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
         "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
+        "migrate-state": (
+            "fairshare.cli.migrate_state",
+            "Move a server's state to a PostgreSQL database, or back.",
+        ),
         "replay": (
             "fairshare.lab.verbs.replay",
             "Rebuild a state from a server's journal, and verify it.",

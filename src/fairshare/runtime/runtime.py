@@ -190,7 +190,7 @@ class Runtime:
 
     def finish(self) -> list[Step]:
         """What `feed`, `settle` or `turn` would have returned if the disk had not been full
-        (DiskFullError); raises that again while it is."""
+        (UnavailableError); raises that again while it is."""
         return self._finish()
 
     @property

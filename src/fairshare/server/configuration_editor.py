@@ -24,7 +24,7 @@ from fairshare.errors import ConfigurationError, FairshareError, InputError
 from fairshare.runtime.projections.scheduler_history import LoadedVersion
 from fairshare.server.configuration import LiveConfiguration
 from fairshare.server.draft_trial import DraftTrial, Judgement, QueueProblem
-from fairshare.server.state_directory import write_file
+from fairshare.server.state_directory import remove_file, write_file
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.draft import DraftForm, Edit, Field, properties_text
 from fairshare.settings.family import AnyFamily
@@ -107,7 +107,7 @@ class ConfigurationTexts:
         write_file(self._path(number), msgspec.json.encode(version))
         self.all.append(version)
         while len(self.all) > MAX_TEXTS:
-            self._path(self.all.pop(0).number).unlink(missing_ok=True)
+            remove_file(self._path(self.all.pop(0).number))
         return version
 
     def _path(self, number: int) -> Path:

@@ -36,6 +36,7 @@ from fairshare.runtime.observers import Observers
 from fairshare.runtime.orders import limits_in_force
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position, reconcile
+from fairshare.runtime.shared import SharedState
 from fairshare.server.service import Service
 from fairshare.this_machine import boot_id
 
@@ -104,13 +105,15 @@ class GivenNumbers:
     applications and containers that were ever given away here, which are on disk before a number
     beyond them is used. A journal was set back if it ends before that record, or if it does not
     know when numbers were continued last. After a failure of the machine this is not known, and
-    numbers are continued, too.
+    numbers are continued, too. A journal that is `shared` goes on elsewhere meanwhile: whether it
+    was set back its database says.
 
     Raises FairshareError if the file cannot be written.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, shared: SharedState | None = None) -> None:
         self._path = directory / NUMBERS_FILE
+        self._shared = shared
         self._boot = boot_id()
         self._sequence = 0
         self._noted: _Noted | None = None
@@ -163,6 +166,11 @@ class GivenNumbers:
                 or noted.first_container != state.first_container
                 or position.sequence < self._sequence
             )
+        if self._shared is not None:
+            set_back = self._shared.set_back
+            noted.application = max(noted.application, state.next_application)
+            noted.container = max(noted.container, _highest(state))
+            noted.first_container = state.first_container
         self._noted = noted
         noted.epoch_ms = epoch_ms
         if set_back or last >= state.next_application:

@@ -28,6 +28,7 @@ from fairshare.server.side_file import (
     open_side_file_for_reading,
     transaction,
 )
+from fairshare.server.state_directory import remove_file
 
 FILE: Final = "history.sqlite3"
 FORMAT: Final = 1
@@ -258,4 +259,4 @@ class LongHistory:
 def remove_long_history(directory: Path) -> None:
     """Remove the file of a server that shall not have one."""
     for suffix in ("", "-wal", "-shm"):
-        (directory / f"{FILE}{suffix}").unlink(missing_ok=True)
+        remove_file(directory / f"{FILE}{suffix}")

@@ -24,7 +24,13 @@ from pathlib import Path
 from typing import Final
 
 from fairshare.errors import InputError
-from fairshare.server.state_directory import sync_directory, write_file
+from fairshare.server.state_directory import (
+    pieces_of,
+    remove_file,
+    share_file,
+    sync_directory,
+    write_file,
+)
 
 FOLDER: Final = "packages"
 KEEP_S: Final = 7 * 24 * 3600
@@ -96,6 +102,7 @@ class Packages:
             self._make_room(named, user, draft.stat().st_size, most_bytes, needed | {digest})
             self._content.mkdir(mode=0o700, exist_ok=True)
             draft.chmod(0o400)
+            share_file(self.path(digest), pieces_of(draft))
             draft.replace(self.path(digest))
             sync_directory(self._content)
             named.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -133,7 +140,7 @@ class Packages:
             if total <= most_bytes:
                 break
             if _digest_in(named) not in needed:
-                named.unlink()
+                remove_file(named)
                 total -= package_size
         if total > most_bytes:
             raise InputError(
@@ -149,14 +156,14 @@ class Packages:
         for named in (self._folder / "names").glob("*/*"):
             with contextlib.suppress(FileNotFoundError):
                 if named.stat().st_mtime < before_s and _digest_in(named) not in needed:
-                    named.unlink()
+                    remove_file(named)
 
     def _delete_contents(self, needed: frozenset[str]) -> None:
         """Delete contents that have no name and that no job needs."""
         named = {_digest_in(path) for path in (self._folder / "names").glob("*/*")}
         for path in self._content.glob("*"):
             if path.name not in named and path.name not in needed:
-                path.unlink(missing_ok=True)
+                remove_file(path)
 
 
 def _digest_in(named: Path) -> str:

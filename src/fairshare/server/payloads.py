@@ -39,10 +39,10 @@ from fairshare.core.model.identifiers import ApplicationId, application_of
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import PAYLOADS, Command, Payload, TaskGroup
 from fairshare.core.record import Record
-from fairshare.errors import InputError
+from fairshare.errors import FairshareError, InputError
 from fairshare.runtime.observers import Observers
 from fairshare.server.access.submitted_bytes import SubmittedBytes
-from fairshare.server.state_directory import sync_directory
+from fairshare.server.state_directory import pieces_of, remove_file, share_file, sync_directory
 from fairshare.wording import cause
 
 _log = logging.getLogger("fairshare.server")
@@ -163,6 +163,8 @@ class Payloads:
         held.enter_context(self.needed(payload.digest))
         try:
             await asyncio.to_thread(write_payload, self._state, payload, content)
+        except FairshareError as error:
+            raise InputError("disk-full", f"{error}; nothing was recorded") from error
         except OSError as error:
             raise InputError(
                 "disk-full",
@@ -201,8 +203,8 @@ def commands_of(submission: SubmitApplication) -> Iterator[Command]:
 
 
 def write_payload(state: Path, payload: Payload, content: bytes) -> None:
-    """Write the file of a payload durably; does nothing if it exists. Raises OSError, and leaves no
-    partial file."""
+    """Write the file of a payload durably; does nothing if it exists. Raises OSError, and
+    FairshareError if other hosts cannot have it; leaves no partial file."""
     path = state / payload.file
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size == payload.size:
@@ -216,10 +218,11 @@ def write_payload(state: Path, payload: Payload, content: bytes) -> None:
             file.flush()
             os.fchmod(descriptor, 0o400)
             os.fsync(descriptor)
+        share_file(path, (content,))
         Path(name).replace(path)
         sync_directory(path.parent)
-    except OSError:
-        _delete(Path(name))
+    except (OSError, FairshareError):
+        Path(name).unlink(missing_ok=True)
         raise
 
 
@@ -243,7 +246,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _delete(path: Path) -> None:
     try:
-        path.unlink(missing_ok=True)
+        remove_file(path)
     except OSError as error:
         _log.warning("%s is not needed any more, and cannot be deleted: %s", path, error.strerror)
 
@@ -266,12 +269,13 @@ class Draft:
 
     def finish(self) -> bool:
         """Make the file durable and visible, unless its content has another digest than it was
-        announced with. Raises OSError."""
+        announced with. Raises OSError, and FairshareError."""
         if self._hash.hexdigest() != self._target.name:
             return False
         self._file.flush()
         os.fchmod(self._file.fileno(), 0o400)
         os.fsync(self._file.fileno())
+        share_file(self._target, pieces_of(self._path))
         self._path.replace(self._target)
         sync_directory(self._target.parent)
         return True
@@ -314,6 +318,8 @@ class Uploads:
             opened.enter_context(self._submitted.on_its_way(caller, payload.size))
             try:
                 whole = await asyncio.to_thread(draft.finish)
+            except FairshareError as error:
+                raise InputError("disk-full", str(error)) from error
             except OSError as error:
                 raise _full(state, error) from error
             if not whole:

@@ -38,6 +38,7 @@ from fairshare.runtime.projections.application_versions import UnrecordedChanges
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
+from fairshare.runtime.shared import shared_of
 from fairshare.runtime.snapshot import add_family
 from fairshare.server import journal_epochs
 from fairshare.server.access.audit import AuditLog
@@ -69,6 +70,8 @@ from fairshare.server.retention import Retention, restore
 from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service, log_undecided
 from fairshare.server.settings import LiveSettings
+from fairshare.server.shared.tables import LeadershipLost
+from fairshare.server.shared.takeover import refuse_unshared
 from fairshare.server.state_directory import open_state_directory
 from fairshare.server.stored_configuration import FILE as KEPT_FILE
 from fairshare.server.supervision import Supervisor, watch_journal
@@ -120,6 +123,10 @@ class LiveServer:
         self.groups = user_groups(settings.configuration)
         self.background = Supervisor()
         self.directory = open_state_directory(settings.state_directory)
+        shared = shared_of(self.directory.path)
+        self._shared = None if shared is None else shared.state
+        if shared is None:
+            refuse_unshared(self.directory.path)
         with contextlib.ExitStack() as opened:
             self.journal = SqliteJournal(self.directory.path)
             opened.callback(self.journal.close)
@@ -144,7 +151,7 @@ class LiveServer:
                 clock.now_ms,
             )
             self._runtime = self._recovered_runtime()
-            self._numbers = GivenNumbers(self.directory.path)
+            self._numbers = GivenNumbers(self.directory.path, self._shared)
             opened.callback(self._numbers.close, in_order=False)
             state = self._runtime.manager.state
             self._identity = self.directory.change_epoch(self._identity, state.epoch_ms)
@@ -214,8 +221,12 @@ class LiveServer:
         self.metrics.registry.register(GpuCollector(self.engine, self._gpu_holders))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn
-        self.service.admission_problem = lambda: self.disk.problem
-        self.service.room_problem = lambda: self.disk.problem or full_disk(self.directory.path)
+        self.service.admission_problem = lambda: self.disk.problem or self.database_problem
+        self.service.room_problem = lambda: (
+            self.database_problem or self.disk.problem or full_disk(self.directory.path)
+        )
+        if self._shared is not None:
+            self._shared.on_lost = self.service.fail_soon
         self.service.before_turn = self.disk.look_soon
         self.disk.on_change = self.service.pause
         self.retention.admission_problem = self.service.admission_problem
@@ -285,6 +296,19 @@ class LiveServer:
         return {MANAGER: self._runtime.manager, **self.projections.parts()}
 
     # While it runs.
+
+    @property
+    def database_problem(self) -> str:
+        """Why the database of a shared state records nothing now; empty: it does, or there is
+        none."""
+        return "" if self._shared is None else self._shared.problem
+
+    @property
+    def database_check(self) -> dict[str, str]:
+        """What `/readyz` says of that database; nothing if there is none."""
+        if self._shared is None:
+            return {}
+        return {"database": "does not answer: nothing is decided" if self._shared.problem else "ok"}
 
     def request_stop(self, stop_containers: bool | None = None) -> None:
         """Ask the owner of the server to stop it; None: the settings decide about the
@@ -410,10 +434,14 @@ class LiveServer:
         """
         self.url = url
         self.journal.announce(url)
+        if self._shared is not None:
+            self._shared.announce(url)
         state = self.service.state
         known = launches(state, self.projections.history, state.next_application)
         place = (self._identity.epoch_ms, self.directory.containers)
         self.service.record(self._numbers.begin(state, self.service.position, *place))
+        if self._shared is not None:
+            self._shared.confirm()
         self._load_configuration()
         if self.engine.nodes_register:
             journal_epochs.await_nodes(self.engine, self.service)
@@ -478,8 +506,10 @@ class LiveServer:
     async def end(self) -> None:
         """Stop feeding, and stop or leave the containers as `stop_containers` says.
 
-        After a failure they are always left: the next server adopts them. Raises EngineError if a
-        process cannot be stopped. The views stay readable. Idempotent.
+        After a failure they are left: the next server adopts them. But where another host's server
+        leads now, it has given up those of this machine, and may run their tasks again: they are
+        stopped. Raises EngineError if a process cannot be stopped. The views stay readable.
+        Idempotent.
         """
         await self.background.stop()
         await self.service.stop()
@@ -494,7 +524,9 @@ class LiveServer:
         await self.accounting.close()
         await self.notices.close()
         await self.cron.close()
-        await asyncio.to_thread(self.engine.close, stop_containers=well and self.stop_containers)
+        given_up = isinstance(self.service.failure, LeadershipLost) and runs_here(self.engine_name)
+        stop = given_up or (well and self.stop_containers)
+        await asyncio.to_thread(self.engine.close, stop_containers=stop)
         if well and not any(self.left_running):  # else clients wait for the next server
             self.directory.withdraw_url()
             self.retention.save_at_the_end()

@@ -28,10 +28,10 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Cause, Reason, main_cause, reasons
 from fairshare.errors import FairshareError, InputError, UndecidedError
 from fairshare.runtime.clock import Clock
-from fairshare.runtime.journal.sqlite import DiskFullError
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime, Step
+from fairshare.runtime.shared import UnavailableError
 from fairshare.server.inbox import Answer, Inbox, Pending
 from fairshare.server.views import Views
 
@@ -377,7 +377,7 @@ class Service:
             inputs = [pending.input for pending in batch]
             try:
                 steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
-            except DiskFullError as error:
+            except UnavailableError as error:
                 steps = await self._await_room(error)
         except Exception:
             _refuse(batch)
@@ -396,20 +396,21 @@ class Service:
         useful = batch or self.version != before or self._runtime.unsettled
         self._useless_wakes = 0 if useful else min(self._useless_wakes + 1, 16)
 
-    async def _await_room(self, error: DiskFullError) -> list[Step]:
+    async def _await_room(self, error: UnavailableError) -> list[Step]:
         """Nothing is ordered or answered until what was decided is recorded, and nothing further is
-        decided: a disk that others have filled is not a reason to end. Raises the error if the
-        service is to stop, or another limit keeps the journal from growing."""
+        decided: a disk that others have filled, or a database that is away, is not a reason to end.
+        Raises the error if the service is to stop, or another limit keeps the journal from
+        growing."""
         self.before_turn()
         if not self.room_problem():
             raise error
-        _log.critical("nothing can be recorded until there is room, and all waits: %s", error)
+        _log.critical("nothing can be recorded now, and all waits: %s", error)
         self._full = str(error)
         while True:
-            with contextlib.suppress(DiskFullError):
+            with contextlib.suppress(UnavailableError):
                 await asyncio.sleep(_ROOM_S)
                 steps = self._runtime.finish()
-                _log.warning("there is room again, and all goes on")
+                _log.warning("it can be recorded again, and all goes on")
                 self._full = ""
                 return steps
             self._raise_fatal_error()

@@ -33,6 +33,7 @@ from fairshare.settings.shell import (
     NotifySettings,
     RaySettings,
     RetentionSettings,
+    StateSettings,
 )
 from fairshare.this_machine import physical_memory_mb
 from fairshare.wording import counted
@@ -99,6 +100,7 @@ class LiveSettings(ContainerSettings, frozen=True, kw_only=True):
     hadoop: HadoopSettings = HadoopSettings(enabled="no")
     ray: RaySettings = RaySettings()
     trust_local_users: bool = False
+    state: StateSettings = StateSettings()
 
 
 def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
@@ -157,6 +159,7 @@ def read_settings(directory: Path, overrides: Overrides) -> LiveSettings:
         hadoop=_hadoop(configuration.shell.hadoop, overrides),
         ray=_ray(configuration.shell.ray, overrides),
         trust_local_users=overrides.trust_local_users,
+        state=configuration.shell.state,
         **{name: getattr(engine, name) for name in ContainerSettings.__struct_fields__},
     )
 

@@ -9,10 +9,14 @@
     numbers        bounds of all numbers given away, see `journal_epochs`
     server.log     the log
     audit.log      actions of callers, and refusals (0600)
+    shared.json    which database the state is shared in, if it is (0600)
 
 The journal, payloads, the accounts and the containers' folders are beside them, written by their
-own packages. Only its owner can access the folder (0700). Its content must not be read as
-instructions by anything else.
+own packages. Of a shared state, what a server on another host needs goes into the database first
+(`server/shared`): not url, socket, numbers, results, the logs and the containers' folders.
+
+Only its owner can access the folder (0700). Its content must not be read as instructions by
+anything else.
 """
 
 import contextlib
@@ -20,6 +24,7 @@ import logging
 import os
 import secrets
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +33,7 @@ import msgspec
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.gpus import GPU
 from fairshare.errors import ConfigurationError, FairshareError
+from fairshare.runtime.shared import shared_of
 
 PASSABLE = 0o711
 """The mode of a folder in which containers run under the accounts of users: they may pass through
@@ -35,11 +41,20 @@ to what is theirs (`engines/local/accounts.py`)."""
 
 DEFAULT_STATE_DIRECTORY = Path("~/.local/state/fairshare")
 
-_OWN_FILES = frozenset({"cluster.json", "lock", "secret", "tokens.json", "url", "server.log"})
+SHARED_FILE = "shared.json"
+_OWN_FILES = frozenset(
+    {"cluster.json", "lock", SHARED_FILE, "secret", "tokens.json", "url", "server.log"}
+)
 
 SECRET_BYTES = 32
+PIECE_BYTES = 4 * 1024**2
 
 Content = TypeVar("Content")
+
+_OF_THIS_HOST = frozenset(
+    {"url", "socket", SHARED_FILE, "hadoop-node-ports", "scheduler-conf.next"}
+)
+"""Small files that say nothing to a server on another host."""
 
 _log = logging.getLogger("fairshare.server")
 
@@ -119,7 +134,7 @@ class StateDirectory:
         if identity is None:
             return self._write(claimed)
         if journal_is_new:
-            (self.path / "secret").unlink(missing_ok=True)
+            remove_file(self.path / "secret")
             epoch_ms = max(now_ms, identity.epoch_ms + 1)
             return self._write(msgspec.structs.replace(claimed, epoch_ms=epoch_ms))
         # Tokens, accounts, notices and cron jobs know no scheduler, and types by their names.
@@ -214,8 +229,10 @@ def write_file(path: Path, content: bytes) -> None:
     """Put a small file (0600) in place at once: a reader sees the old or the new one, whole.
 
     When this returns it is the new one after a power cut too: a token that was revoked stays so.
-    Raises FairshareError with the path and the reason, such as a full disk.
+    If the directory is shared, other hosts have it. Raises FairshareError with the path and the
+    reason, such as a full disk.
     """
+    share_file(path, (content,))
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(draft, "wb", opener=_private) as file:
@@ -227,6 +244,29 @@ def write_file(path: Path, content: bytes) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise FairshareError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def share_file(path: Path, pieces: Iterable[bytes]) -> None:
+    """Have the database keep a file with this content, if the directory is shared and other hosts
+    need the file. To be called before the file is in place. Raises FairshareError."""
+    shared = shared_of(path)
+    if shared is not None and shared.name not in _OF_THIS_HOST:
+        shared.state.keep(shared.name, pieces)
+
+
+def remove_file(path: Path) -> None:
+    """Delete a file, if it exists, here and in the database. Raises OSError."""
+    path.unlink(missing_ok=True)
+    shared = shared_of(path)
+    if shared is not None:
+        shared.state.drop(shared.name)
+
+
+def pieces_of(path: Path) -> Iterator[bytes]:
+    """The content of a file, a few megabytes at a time. Raises OSError."""
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
 
 
 def sync_directory(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from fairshare.server.state_directory import read_json_file, write_file
+from fairshare.server.state_directory import read_json_file, remove_file, share_file, write_file
 from fairshare.settings.configuration import Entry
 
 FILE: Final = "scheduler-conf.json"
@@ -55,10 +55,11 @@ class StoredConfiguration:
             write_file(self._draft, msgspec.json.encode(self._staged) + b"\n")
 
     def confirm(self) -> int:
-        """Put the staged properties in force; their version."""
+        """Put the staged properties in force; their version. Raises FairshareError."""
         kept = self._staged
         assert kept is not None, "nothing was staged"
         if self._path is not None and self._draft is not None:
+            share_file(self._path, (msgspec.json.encode(kept) + b"\n",))
             self._draft.replace(self._path)
         self.version, self.properties, self._staged = kept.version, dict(kept.properties), None
         return self.version
@@ -68,4 +69,4 @@ class StoredConfiguration:
         self._staged = None
         if self._draft is not None:
             with contextlib.suppress(OSError):
-                self._draft.unlink()
+                remove_file(self._draft)

@@ -14,6 +14,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -384,6 +385,26 @@ class RetentionSettings(msgspec.Struct, frozen=True):
     history_mb: Annotated[int, Meta(ge=1, le=2**30)] = 1024
 
 
+def _database(text: str) -> str:
+    """The URL of a PostgreSQL database; raises ValueError, which shows no password."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("postgresql", "postgres") or not (parts.netloc or parts.query):
+        raise ValueError("a state is shared in PostgreSQL: write postgresql://USER@HOST/DATABASE")
+    return text
+
+
+class StateSettings(msgspec.Struct, frozen=True):
+    """Where the state is shared by servers of several hosts; None: it is in the state directory
+    alone.
+
+    `url` is that of a PostgreSQL database, of which each host has a copy in its state directory. A
+    standby takes over when the server that leads has given no sign of life for `takeover_s`.
+    """
+
+    url: Annotated[str | None, parsed(_database)] = None
+    takeover_s: Annotated[int, Meta(ge=2, le=3_600)] = 5
+
+
 class ShellSettings(msgspec.Struct, frozen=True):
     """Everything of fairshare.toml."""
 
@@ -400,6 +421,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
     notify: NotifySettings = NotifySettings()
     fairness: FairnessSettings = FairnessSettings()
     time_limits: TimeLimitSettings = TimeLimitSettings()
+    state: StateSettings = StateSettings()
     bookings: BookingSettings = BookingSettings()
     labels: LabelTables = LabelTables()
     sections: dict[str, Any] = {}

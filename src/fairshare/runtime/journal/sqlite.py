@@ -23,6 +23,7 @@ from fairshare.core.record import Record
 from fairshare.errors import JournalError
 from fairshare.runtime.journal.files import Place, Reserve, StateLock
 from fairshare.runtime.journal.protocol import Snapshot
+from fairshare.runtime.shared import Row, UnavailableError, shared_of
 from fairshare.this_machine import full_disk
 
 
@@ -117,7 +118,7 @@ _ADVICE = {
 }
 
 
-class DiskFullError(JournalError):
+class DiskFullError(UnavailableError):
     """The disk is full; nothing was written."""
 
 
@@ -140,6 +141,9 @@ class SqliteJournal:
         self._encoder = msgspec.msgpack.Encoder()
         self._records: list[Record] = []  # that are not committed yet
         self.appended = 0  # bytes of all committed records
+        shared = None if read_only else shared_of(directory)
+        self._shared = None if shared is None else shared.state
+        self._sent = False  # whether the database has them
         self._lock = None if read_only else StateLock(directory, address)
         self._connection: sqlite3.Connection | None = None
         self._place: Place | None = None
@@ -172,12 +176,16 @@ class SqliteJournal:
     def commit(self) -> None:
         """Write all appended records in one transaction, and wait for the disk.
 
-        Raises DiskFullError while there is no room; then the records are kept for the next call.
-        Raises JournalError also if the file was removed or moved, since its data would be lost.
+        A shared directory's database has them first. Raises UnavailableError while it does not
+        answer, or there is no room; then the records are kept for the next call. Raises
+        JournalError also if the file was removed or moved, since its data would be lost.
         """
         if not self._records:
             return
         rows = [self._row(record) for record in self._records]
+        if self._shared is not None and not self._sent:
+            self._shared.record(rows)
+            self._sent = True
         while True:
             try:
                 self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
@@ -185,9 +193,13 @@ class SqliteJournal:
             except DiskFullError:
                 if not self._reserve.give():
                     raise
-        self._records = []
+        self._records, self._sent = [], False
         self.appended += sum(len(body) for _, _, body, _ in rows)
         self.check_place()
+
+    def copy(self, rows: Sequence[Row]) -> None:
+        """Write rows of another journal, which follow the last one here."""
+        self._write("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
 
     def _row(self, record: Record) -> tuple[int, int, bytes, int]:
         body = self._encoder.encode(record)
@@ -233,6 +245,14 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
         return 1 if first is None else int(first)
+
+    def last_record(self) -> int:
+        """The number of the newest stored record; 0 if there is none."""
+        try:
+            (last,) = self._connected().execute("SELECT max(sequence) FROM records").fetchone()
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+        return 0 if last is None else int(last)
 
     def row_checksum(self, sequence: int) -> int:
         """The stored checksum of a record; 0 if there is no such record."""
@@ -285,9 +305,11 @@ class SqliteJournal:
 
     def save(self, snapshot: Snapshot) -> None:
         """Store a snapshot, in one transaction. Raises JournalError; then it is not stored."""
-        row = (snapshot.sequence, snapshot.now_ms, snapshot.form, snapshot.body)
-        statement = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)"
-        self._write(statement, [(*row, checksum(*row))])
+        values = (snapshot.sequence, snapshot.now_ms, snapshot.form, snapshot.body)
+        row = (*values, checksum(*values))
+        if self._shared is not None:
+            self._shared.save(row)
+        self._write("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)", [row])
 
     def size(self) -> int:
         """The number of bytes in use in the file."""
@@ -317,6 +339,8 @@ class SqliteJournal:
 
     def delete_up_to(self, end: int) -> None:
         """Delete the records up to a number, and the snapshots before it."""
+        if self._shared is not None:
+            self._shared.delete_up_to(end)
         self._write("DELETE FROM records WHERE sequence <= ?", [(end,)])
         self._write("DELETE FROM snapshots WHERE sequence < ?", [(end,)])
 
@@ -363,6 +387,19 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise self._trouble("write", error) from error
 
+    def rows(self, after: int = 0) -> Iterator[Row]:
+        """The rows of the records after a number, as `copy` takes them."""
+        try:
+            yield from self._rows(after)
+        except sqlite3.Error as error:
+            raise self._trouble("read", error) from error
+
+    def checked_rows(self) -> Iterator[Row]:
+        """All rows of records; raises JournalError for one that is damaged."""
+        for row in self.rows():
+            self._check_row("record", *row)
+            yield row
+
     def _rows(self, after: int) -> Iterator[tuple[Any, ...]]:
         statement = "SELECT * FROM records WHERE sequence > ? ORDER BY 1"
         return self._connected().execute(statement, (after,))
@@ -378,11 +415,8 @@ class SqliteJournal:
 
     def _check_rows(self) -> None:
         """Raise JournalError for the first damaged row of records and snapshots."""
-        try:
-            for row in self._rows(0):
-                self._check_row("record", *row)
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
+        for _ in self.checked_rows():
+            pass
         for sequence in self.snapshots():
             self.snapshot(sequence)
 
@@ -451,7 +485,9 @@ class SqliteJournal:
                 raise JournalError(f"{self.path} is empty: no server has recorded anything there")
             return
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        # Of what the database has, a power failure may take the last rows here.
+        how = "FULL" if self._shared is None else "NORMAL"
+        connection.execute(f"PRAGMA synchronous = {how}")
         if not tables:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_TABLE)

@@ -118,6 +118,7 @@ async def show_readiness(request: Request) -> Response:
         "safe_mode": "on" if service.state.safe_mode else "ok",
         "engine": server.engine.trouble() or "ok",
         "disk": server.disk.shortage or "ok",
+        **server.database_check,
         "background": _failing(server.background.failing),
     }
     ready = all(word == "ok" for word in checks.values())

@@ -34,7 +34,7 @@ from fairshare.runtime.observers import Observers
 from fairshare.server.access.proxies import Proxies
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
-from fairshare.server.state_directory import write_file
+from fairshare.server.state_directory import remove_file, write_file
 from fairshare.server.web.connections import ABANDON, PIECE_BYTES
 from fairshare.server.web.limits import CROWDED
 from fairshare.server.web.listener import web_server
@@ -113,7 +113,7 @@ class JobSecrets:
     def forget(self, application: str) -> None:
         """The application is over."""
         if self._secrets.pop(application, None) is not None:
-            (self._folder / application).unlink(missing_ok=True)
+            remove_file(self._folder / application)
 
 
 class Shuffle:

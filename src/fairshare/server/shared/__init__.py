@@ -1,0 +1,1 @@
+"""State that servers of several hosts share in a PostgreSQL database."""

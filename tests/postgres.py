@@ -1,0 +1,121 @@
+"""A PostgreSQL server of the tests' own: in a temporary directory, on a free port of loopback, and
+under an account of its own where the tests are root's."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.hadoop.configuration import free_ports
+
+ACCOUNTS = ("postgres", "nobody")
+
+
+def programs() -> Path | None:
+    """Where initdb and pg_ctl are; None: nowhere."""
+    found = shutil.which("initdb")
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    places = [*([Path(found).parent] if found else []), *folders]
+    return next((place for place in places if (place / "pg_ctl").exists()), None)
+
+
+class Postgres:
+    """A server that can be stopped, frozen and started again."""
+
+    def __init__(self, folder: Path, bin_folder: Path) -> None:
+        self._bin = bin_folder
+        self.data = folder / "data"
+        (self.port,) = free_ports(1)
+        self._account: dict[str, object] = {}
+        if os.geteuid() == 0:
+            known = {entry.pw_name: entry for entry in pwd.getpwall()}
+            account = next(known[name] for name in ACCOUNTS if name in known)
+            os.chown(folder, account.pw_uid, account.pw_gid)
+            self._account = {
+                "user": account.pw_uid,
+                "group": account.pw_gid,
+                "extra_groups": [],
+            }
+        self._databases = 0
+        words = ("-A", "trust", "-U", "fairshare", "-E", "UTF8", "--locale", "C", "--no-sync")
+        self._run("initdb", "-D", str(self.data), *words)
+        self.start()
+
+    def start(self, *settings: str) -> None:
+        """Begin, and return when it takes connections."""
+        options = ["listen_addresses=127.0.0.1", f"port={self.port}", *settings]
+        options.append(f"unix_socket_directories={self.data}")
+        words = " ".join(f"-c {option}" for option in options)
+        log = str(self.data / "log")
+        self._run("pg_ctl", "-D", str(self.data), "-o", words, "-l", log, "-w", "start")
+
+    def stop(self, how: str = "immediate") -> None:
+        """End; `immediate`: as after a crash."""
+        self._run("pg_ctl", "-D", str(self.data), "-m", how, "-w", "stop")
+
+    def freeze(self) -> None:
+        """Let none of its processes go on, until `thaw`."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def url(self, database: str | None = None) -> str:
+        """A new, empty database, or that of a name."""
+        if database is None:
+            self._databases += 1
+            database = f"test_{self._databases}"
+            self.run("postgres", f"CREATE DATABASE {database}")
+        return f"postgresql://fairshare@127.0.0.1:{self.port}/{database}"
+
+    def run(self, database: str, statement: str) -> list[tuple]:
+        """Execute a statement in a database; its rows."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def _signal(self, number: int) -> None:
+        main = int((self.data / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        for process in (main, *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+
+    def _run(self, program: str, *words: str) -> None:
+        subprocess.run(
+            [str(self._bin / program), *words],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            **self._account,
+        )
+
+
+@contextlib.contextmanager
+def started():
+    """A server; the test is skipped where there is none."""
+    bin_folder = programs()
+    if bin_folder is None:
+        pytest.skip("PostgreSQL is not installed: there is no initdb")
+    pytest.importorskip("psycopg", reason="the extra fairshare[postgres] is not installed")
+    with tempfile.TemporaryDirectory(prefix="fairshare-postgres-") as folder:
+        server = Postgres(Path(folder), bin_folder)
+        try:
+            yield server
+        finally:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """One for all tests of this process; each takes a database of its own (`url()`)."""
+    with started() as server:
+        yield server
