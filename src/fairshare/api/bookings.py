@@ -4,11 +4,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fairshare.api.values import ActorBody, Amounts, QueueName, Resources, User
+from fairshare.api.values import WORD, ActorBody, Amounts, QueueName, Resources, User
 
-BookingName = Annotated[
-    str, msgspec.Meta(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-]
+BookingName = Annotated[str, msgspec.Meta(min_length=1, max_length=80, pattern=WORD)]
 Instant = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 

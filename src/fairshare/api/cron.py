@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fairshare.api.values import LINE, Body, User
+from fairshare.api.values import LINE, WORD, Body, User
 from fairshare.api.work import Submission
 
 Overlap = Literal["skip", "queue", "replace"]
@@ -13,9 +13,7 @@ when that one has ended, once; or that one is killed first."""
 
 Outcome = Literal["submitted", "skipped", "queued", "refused"]
 
-CronName = Annotated[
-    str, msgspec.Meta(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
-]
+CronName = Annotated[str, msgspec.Meta(min_length=1, max_length=80, pattern=WORD)]
 
 
 class CronBody(Body, frozen=True, kw_only=True):

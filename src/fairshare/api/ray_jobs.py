@@ -8,14 +8,14 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from fairshare.api.values import WORD
+
 INTERFACE_VERSION: Final = "4"
 """The version of the interface that is spoken (Ray: dashboard/modules/version.py)."""
 RAY_VERSION: Final = "2.60.0"
 """The release of Ray whose interface this is; clients compare it with what they need."""
 
-SubmissionId = Annotated[
-    str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)")
-]
+SubmissionId = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=WORD)]
 Line = Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
 Number = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 

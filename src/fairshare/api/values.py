@@ -35,7 +35,11 @@ the end of a string than `$`, before which Python also accepts a line break."""
 _ACCOUNT: Final = rf"^[^{_NOT_IN_LINES}\uff01-\uff5e]*$(?!\n)"
 """A name of a user has no full-width letters either, which look like others."""
 
+WORD: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)"
+"""A name that users choose, as it stands in paths of files and of REST."""
+
 _IN_WORDS: Final = {
+    WORD: "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit",
     LINE: "one line without control characters and marks that are not seen",
     _ACCOUNT: "a name without control characters, marks that are not seen and full-width letters",
 }

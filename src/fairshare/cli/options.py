@@ -64,6 +64,34 @@ class Whole(click.ParamType[int]):
         return number
 
 
+class Number(click.ParamType[float]):
+    """A number from `least` to `most`, which the message names; without `zero` not 0 itself."""
+
+    name = "N"
+
+    def __init__(self, least: float, most: float, *, zero: bool = True) -> None:
+        self.least = least
+        self.most = most
+        self.zero = zero
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        """Parse the number; a usage error says what to write instead."""
+        text = str(value).strip()
+        number = float(text) if re.fullmatch(r"[+-]?[0-9]{0,300}\.?[0-9]{1,300}", text) else None
+        if (
+            number is None
+            or not self.least <= number <= self.most
+            or (number == 0 and not self.zero)
+        ):
+            least = f"{self.least:g}" if self.zero else f"more than {self.least:g}"
+            self.fail(
+                f"{text!r} is not a number that is possible here: from {least} to {self.most:g}"
+            )
+        return number
+
+
 MEMORY = checked(parse_memory_mb, "MEMORY")
 DURATION = checked(parse_duration_ms, "TIME")
 NAME = checked(parse_name, "NAME")

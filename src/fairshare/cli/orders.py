@@ -218,6 +218,8 @@ def named_tasks(client: Client, name: str) -> tuple[str, list[Task]]:
     """The application and the tasks that `APP/INDEX` or `APP/GROUP/INDEX` names: several where
     groups have the same index. Raises Failure if there is none."""
     application, _, task = name.partition("/")
+    if not task:
+        raise Failure(f"{name} names no task: write {application}/INDEX, such as {application}/0")
     tasks = [
         one
         for one in client.tasks(application)

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from fairshare.cli.init import NAME
-from fairshare.cli.options import default_directory
+from fairshare.cli.options import Number, default_directory
 from fairshare.cli.verbs import Failure
 from fairshare.client import Client
 from fairshare.core.model.queues import ROOT, full_name
@@ -41,7 +41,7 @@ def user() -> None:
     "--parent", metavar="Q", default="root", help="The queue that gets the new one. [default: root]"
 )
 @click.option(
-    "--weight", type=click.FloatRange(0, min_open=True), metavar="W", help="Its share. [default: 1]"
+    "--weight", type=Number(0, 1_000_000, zero=False), metavar="W", help="Its share. [default: 1]"
 )
 @click.pass_context
 def add(

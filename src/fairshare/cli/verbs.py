@@ -158,6 +158,11 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
 VERBS: Final = {verb: row for section in SECTIONS.values() for verb, row in section.items()}
 
 MEANT: Final = {
+    "drain": "admin drain",
+    "undrain": "admin undrain",
+    "decommission": "admin decommission",
+    "labels": "admin labels",
+    "user": "admin user",
     "sbatch": "submit",
     "srun": "run",
     "salloc": "shell",
@@ -224,7 +229,6 @@ MEANT: Final = {
     "usage": "report",
     "who": "apps or report",
     "users": "report",
-    "user": "admin",
     "gpus": "nodes",
     "ssh": "exec or shell",
     "notebook": "jupyter",

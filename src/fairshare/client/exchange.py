@@ -85,7 +85,7 @@ def segment(text: str) -> str:
     >>> segment("a/../b")
     'a%2F..%2Fb'
     """
-    if text in ("", ".", ".."):
+    if text in (".", "..") or not text.strip("/"):
         raise InputError("no-name", f"{text!r} names nothing: write an id, a number or a name")
     return quote(text, safe="")
 

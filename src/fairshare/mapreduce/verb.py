@@ -15,6 +15,7 @@ from fairshare.cli.options import (
     MOST_TASKS,
     NAME,
     VARIABLE,
+    Number,
     Whole,
     checked,
     json_option,
@@ -125,7 +126,7 @@ def parse_bytes(text: str) -> int:
 @click.option(
     "--slow-start",
     metavar="F",
-    type=click.FloatRange(0.0, 1.0),
+    type=Number(0, 1),
     help="The fraction of maps that must be done before reduces start. [1.0]",
 )
 @click.option("--speculative", is_flag=True, help="Start second attempts of slow tasks.")

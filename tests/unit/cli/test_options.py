@@ -1,5 +1,7 @@
 """Options that several verbs have: names that users may say in more than one way."""
 
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -40,3 +42,21 @@ def test_an_option_behind_the_arguments_is_refused(words: list[str], argument: s
     refused = CliRunner().invoke(fairshare, words, env=environment)
     assert refused.exit_code == 2
     assert f"options come before {argument} to there" in refused.output
+
+
+@pytest.mark.parametrize("text", ["banana", "-1", "0", "101", "nan", "1e400", ""])
+def test_a_number_out_of_its_range_reads_what_is_possible(text: str, tmp_path: Path) -> None:
+    words = ["plan", "--against", str(tmp_path), "--load", text]
+    refused = CliRunner().invoke(fairshare, words)
+    assert refused.exit_code == 2
+    assert "is not a number that is possible here: from more than 0 to 100" in refused.output
+
+
+def test_verbs_of_admin_are_named_to_those_who_look_for_them_elsewhere() -> None:
+    assert "did you mean admin drain?" in CliRunner().invoke(fairshare, ["drain", "n1"]).output
+
+
+@pytest.mark.parametrize("name", ["/", "//"])
+def test_slashes_alone_name_no_queue(name: str) -> None:
+    refused = CliRunner().invoke(fairshare, ["why", name, "--url", "http://127.0.0.1:1"])
+    assert "names nothing: write an id, a number or a name" in refused.output

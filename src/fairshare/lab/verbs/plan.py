@@ -15,7 +15,7 @@ from fairshare.cli.cells import (
     instant_text,
     short_queue,
 )
-from fairshare.cli.options import DURATION, Whole, print_json
+from fairshare.cli.options import DURATION, Number, Whole, print_json
 from fairshare.cli.tables import Cell, Column, Facts, Listing, Part, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
@@ -107,7 +107,7 @@ def goal_of(
 )
 @click.option(
     "--load",
-    type=click.FloatRange(0, 100, min_open=True),
+    type=Number(0, 100, zero=False),
     metavar="FACTOR",
     help="So many times the applications: 1.2 submits a fifth of them once more.",
 )
