@@ -36,7 +36,7 @@ _ACCOUNT: Final = rf"^[^{_NOT_IN_LINES}\uff01-\uff5e]*$(?!\n)"
 """A name of a user has no full-width letters either, which look like others."""
 
 WORD: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]*$(?!\n)"
-"""A name that users choose, as it stands in paths of files and of REST."""
+"""A name that users choose, which is a part of paths of files and of REST."""
 
 _IN_WORDS: Final = {
     WORD: "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit",

@@ -52,7 +52,7 @@ def test_a_number_out_of_its_range_reads_what_is_possible(text: str, tmp_path: P
     assert "is not a number that is possible here: from more than 0 to 100" in refused.output
 
 
-def test_verbs_of_admin_are_named_to_those_who_look_for_them_elsewhere() -> None:
+def test_a_verb_of_admin_is_suggested_where_it_is_missing() -> None:
     assert "did you mean admin drain?" in CliRunner().invoke(fairshare, ["drain", "n1"]).output
 
 
