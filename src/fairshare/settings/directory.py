@@ -10,7 +10,7 @@ import ssl
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -20,23 +20,18 @@ from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
 from fairshare.documents.toml_tree import read_toml
 from fairshare.settings import shell
-from fairshare.settings.bookings import SECTION as BOOKINGS
-from fairshare.settings.bookings import booking_rules_of
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.engines import runs_here
-from fairshare.settings.fairness import SECTION as FAIRNESS
-from fairshare.settings.fairness import fairness_of
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
 from fairshare.settings.manager import read_manager
 from fairshare.settings.nodes import read_node_manager, report_other_sizes
+from fairshare.settings.own_sections import with_own_sections
 from fairshare.settings.registry import HADOOP_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import gpus_of, with_types
 from fairshare.settings.shell import ServerSettings, ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import include_reader, read_file, read_site
-from fairshare.settings.time_limits import SECTION as TIME_LIMITS
-from fairshare.settings.time_limits import time_limits_of
 from fairshare.settings.user_groups import read_user_groups
 from fairshare.settings.web import read_web
 from fairshare.wording import cause
@@ -261,17 +256,15 @@ def collect_directory(
     found = Problems()
     settings_read = family.read(Source(directory, site, located), found)
     problems.add(one for one in found.all if not unread or GPU not in one.message)
-    own = {
-        FAIRNESS: fairness_of(located.fairness, types, root, problems),
-        TIME_LIMITS: time_limits_of(located.time_limits),
-        BOOKINGS: booking_rules_of(located.bookings),
-    }
+    settings = with_own_sections(
+        settings_read.settings, located, types, family.title, root, problems
+    )
     return Configuration(
         scheduler=family.name,
         types=types,
         site=site,
         shell=located,
-        settings=_with_sections(settings_read.settings, own, family.title, root, problems),
+        settings=settings,
         allocation_path=settings_read.file,
         auto_refresh_ms=settings_read.auto_refresh_ms,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
@@ -287,18 +280,6 @@ def collect_directory(
         gpus=gpus,
         counted=counted,
     )
-
-
-def _with_sections(
-    settings: Any, own: Mapping[str, object], title: str, root: Node, problems: Problems
-) -> Any:
-    """The settings of a scheduler with those sections of fairshare.toml that it follows: fields of
-    the same names. A section that it does not follow is reported."""
-    followed = {name: own[name] for name in own if name in settings.__struct_fields__}
-    for name in own.keys() - followed:
-        if name in root.keys:
-            problems.error(root.keys[name], shell.RULE, f"the {title} does not follow [{name}]")
-    return msgspec.structs.replace(settings, **followed)
 
 
 def _declared(family: AnyFamily, types: ResourceTypes) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Final
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model import inputs
 from fairshare.core.model.applications import Application
+from fairshare.core.model.bookings import Booking, Span
 from fairshare.core.model.events import ApplicationRejected, ApplicationState, Event, RequestRefused
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import Input, LoadConfiguration
@@ -103,7 +104,17 @@ class Cluster:
         return self.now_ms - EPOCH_MS
 
     def feed(self, given: Input) -> tuple[Event, ...]:
-        """Tell the manager something; a refusal is among the events."""
+        """Tell the manager something, after what time alone has brought; a refusal is among the
+        events."""
+        state, now_ms = self.state, self.now_ms
+        if state.bookings_ms is not None and state.bookings_ms <= now_ms:
+            self._handle(inputs.AdvanceBookings())
+        usage_ms = state.next_usage_ms()
+        if usage_ms is not None and usage_ms <= now_ms:
+            self._handle(inputs.UpdateUsage())
+        return self._handle(given)
+
+    def _handle(self, given: Input) -> tuple[Event, ...]:
         events = self.manager.handle(self.now_ms, given)
         for listener in self.listeners:
             listener(events)
@@ -145,8 +156,8 @@ def requests(types: ResourceTypes, asks: Iterable[Ask]) -> tuple[ContainerReques
     )
 
 
-def apply_node_step(step: steps.Step, cluster: Cluster, types: ResourceTypes) -> None:
-    """Apply a step about nodes; raises InputError where it is refused."""
+def apply_common_step(step: steps.Step, cluster: Cluster, types: ResourceTypes) -> None:
+    """Apply a step about nodes or bookings; raises InputError where it is refused."""
     match step:
         case steps.ChangeNode(add=steps.Node() as node):
             add_nodes(node, cluster, types)
@@ -162,8 +173,16 @@ def apply_node_step(step: steps.Step, cluster: Cluster, types: ResourceTypes) ->
             cluster.call(inputs.UndrainNode(name))
         case steps.SafeMode(on=on):
             cluster.call(inputs.SetSafeMode(on))
+        case steps.Book():
+            begin_ms = cluster.now_ms + step.from_ms
+            span = Span(begin_ms, begin_ms + step.length_ms)
+            size = vector(types, step.resources)
+            booking = Booking(step.name, step.queue, size, (span,), step.user)
+            cluster.call(inputs.MakeBooking(booking, step.replace))
+        case steps.CancelBooking(booking=name):
+            cluster.call(inputs.CancelBooking(name))
         case _:
-            raise TypeError(f"{type(step).__name__} is not a step about nodes")
+            raise TypeError(f"{type(step).__name__} is not a step about nodes or bookings")
 
 
 def add_nodes(group: steps.Node, cluster: Cluster, types: ResourceTypes) -> None:

@@ -5,14 +5,19 @@ They replace the directory that a server reads.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.problems import Problems
+from fairshare.documents.toml_tree import read_toml
 from fairshare.errors import FairshareError
 from fairshare.settings.family import AnyFamily
+from fairshare.settings.own_sections import with_own_sections
+from fairshare.settings.registry import section_types
+from fairshare.settings.shell import FILE as OWN_FILE
+from fairshare.settings.shell import read_tree
 from fairshare.settings.site_files import read_site
 
 RELOAD_WAIT_MS: Final = 5000
@@ -34,6 +39,19 @@ class LoadedSettings(msgspec.Struct, frozen=True):
     encoded: bytes
     update_interval_ms: int = 0
     preemption_interval_ms: int | None = None
+
+
+def with_own_file(settings: Any, texts: Mapping[str, str], family: AnyFamily) -> Any:
+    """The settings with what fairshare.toml says of them. Raises ConfigurationError."""
+    if OWN_FILE not in texts:
+        return settings
+    problems = Problems()
+    root = read_toml(texts[OWN_FILE].encode(), OWN_FILE, problems)
+    located = read_tree(root, problems, sections=section_types())
+    types: ResourceTypes = settings.types
+    settings = with_own_sections(settings, located, types, family.title, root, problems)
+    problems.raise_errors()
+    return settings
 
 
 class NotReloadable(FairshareError):
@@ -67,18 +85,21 @@ class ConfigurationFiles:
             site = site.with_values(self._of_file(file), file)
         problems.raise_errors()
         settings = self._family.read_texts(site, self._texts)
+        settings = with_own_file(settings, self._texts, self._family)
         self._written_ms = None
         intervals = self._family.scenario_intervals(settings)
         return LoadedSettings(settings.types, msgspec.json.encode(settings), *intervals)
 
     def write(self, files: dict[str, str], now_ms: int) -> None:
         """Replace files; nothing is read. Raises NotReloadable for files of another kind."""
-        wrong = [name for name in files if name not in self._family.reloaded_files]
+        reloaded = (*self._family.reloaded_files, OWN_FILE)
+        wrong = [name for name in files if name not in reloaded]
         if wrong:
             raise self._not_reloadable(wrong[0])
         self._texts.update(files)
         for name, text in files.items():
-            self._replace_shorthand(name, text)
+            if name != OWN_FILE:
+                self._replace_shorthand(name, text)
         self._written_ms = now_ms
 
     def change_properties(self, properties: dict[str, str | None]) -> None:

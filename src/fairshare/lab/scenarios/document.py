@@ -24,6 +24,7 @@ from fairshare.lab.scenarios.job_steps import JOB_STEPS, JOBS
 from fairshare.lab.scenarios.steps import PROPERTIES, REFUSAL, STEPS, Expect, Step, read_step
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.registry import all_families, family_of_public_name
+from fairshare.settings.shell import FILE as OWN_FILE
 
 VERSION: Final = 1
 SITE_FILES: Final = ("yarn-site.xml", "mapred-site.xml", "resource-types.xml")
@@ -36,7 +37,7 @@ class NotAScenario(FairshareError):
 def config_names() -> tuple[str, ...]:
     """The files that a configuration of a scenario may have."""
     own = (name for family in all_families().values() for name in family.files)
-    return tuple(dict.fromkeys((*own, *SITE_FILES)))
+    return tuple(dict.fromkeys((*own, *SITE_FILES, OWN_FILE)))
 
 
 def _read_version(reader: Reader, node: Node, what: str) -> int | None:
@@ -100,7 +101,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         _read_later(_config),
         Doc(
             "Hadoop's files by name, each as inline text or as a path relative to this file's"
-            " directory; or the path of a directory that contains them"
+            " directory; or the path of a directory that contains them. Of `fairshare.toml` it has"
+            " `[fairness]`, `[time_limits]` and `[bookings]`"
         ),
     ] = {}
     properties: Annotated[

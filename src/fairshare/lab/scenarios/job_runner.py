@@ -27,13 +27,14 @@ from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 from fairshare.errors import FairshareError, InputError
 from fairshare.lab.scenarios import job_steps, steps
-from fairshare.lab.scenarios.cluster import Cluster, add_nodes, apply_node_step, nodes_named
-from fairshare.lab.scenarios.configuration import LoadedSettings
+from fairshare.lab.scenarios.cluster import Cluster, add_nodes, apply_common_step, nodes_named
+from fairshare.lab.scenarios.configuration import LoadedSettings, with_own_file
 from fairshare.lab.scenarios.description import Description, add_reasons
 from fairshare.lab.scenarios.document import Scenario
 from fairshare.lab.scenarios.job_steps import JOBS
 from fairshare.lab.scenarios.outcome import Comparison, Outcome
 from fairshare.settings.jobs import SettingsOfJobs
+from fairshare.settings.shell import FILE as OWN_FILE
 
 DEFICITS = ("0.19", "0.20")
 
@@ -218,8 +219,10 @@ class JobRunner:
     def __init__(self, scenario: Scenario, *, verify: bool = False) -> None:
         self._verify = verify
         self._groups = scenario.groups
-        self._files = JOBS.files(scenario.config, scenario.properties, scenario.job_switches, 0)
-        settings = self._files.settings
+        texts = {name: text for name, text in scenario.config.items() if name != OWN_FILE}
+        self._files = JOBS.files(texts, scenario.properties, scenario.job_switches, 0)
+        settings = with_own_file(self._files.settings, scenario.config, scenario.family)
+        self._files.settings = settings
         self._types = settings.types
         loaded = LoadedSettings(settings.types, msgspec.json.encode(settings))
         self._cluster = Cluster(scenario.family, loaded)
@@ -279,7 +282,7 @@ class JobRunner:
 
     @singledispatchmethod
     def _apply(self, step: steps.Step) -> None:
-        apply_node_step(step, self._cluster, self._types)
+        apply_common_step(step, self._cluster, self._types)
 
     # Jobs.
 

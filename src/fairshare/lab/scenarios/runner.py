@@ -38,7 +38,7 @@ from fairshare.lab.scenarios.cluster import (
     Applications,
     Cluster,
     add_nodes,
-    apply_node_step,
+    apply_common_step,
     nodes_named,
     requests,
     vector,
@@ -216,7 +216,7 @@ class Runner:
 
     @singledispatchmethod
     def _apply(self, step: steps.Step) -> None:
-        apply_node_step(step, self._cluster, self._types)
+        apply_common_step(step, self._cluster, self._types)
 
     # Applications.
 

@@ -32,6 +32,7 @@ from fairshare.documents.values import (
     whole,
 )
 from fairshare.settings.registry import all_families
+from fairshare.settings.shell import FILE as OWN_FILE
 
 Amounts = dict[str, int]
 
@@ -67,7 +68,7 @@ def _read_exclusivities(reader: Reader, node: Located, what: str) -> dict[str, b
 def _reloaded_files() -> tuple[str, ...]:
     """The files that some scheduler reads again while it runs."""
     names = (name for family in all_families().values() for name in family.reloaded_files)
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys((*names, OWN_FILE)))
 
 
 REFUSAL: Final = Value(TEXT.schema, "text, or `true`", _read_refusal)
@@ -358,6 +359,30 @@ class SafeMode(Step, frozen=True):
     on: Annotated[bool, NOT_A_KEY]
 
 
+class Book(Refusable, frozen=True, kw_only=True):
+    """Promises resources to a queue, or to a user there (`fairshare reserve`)."""
+
+    name: Annotated[str, Doc("its name")]
+    queue: Annotated[str, Doc("the queue that gets the resources")]
+    user: Annotated[str, Doc("only this user, in that queue")] = ""
+    resources: Annotated[Amounts, AMOUNTS, Doc("how much of the cluster")]
+    from_ms: Annotated[int, DURATION, Doc("when it begins, counted from now", "now")] = field(
+        name="from", default=0
+    )
+    length_ms: Annotated[int, DURATION, Doc("how long it lasts")] = field(name="for")
+    replace: Annotated[bool, Doc("whether it takes the place of the one that has this name")] = (
+        False
+    )
+
+
+class CancelBooking(Refusable, frozen=True):
+    """Cancels a booking."""
+
+    SHORT = Short("booking", words_for(TEXT, "the booking"))
+
+    booking: Annotated[str, Doc("the booking")]
+
+
 class Write(Step, frozen=True):
     """Changes files without reloading them."""
 
@@ -418,6 +443,8 @@ COMMON: Final[Mapping[str, type[Step]]] = {
     "safe_mode": SafeMode,
     "reload": Reload,
     "write": Write,
+    "book": Book,
+    "cancel_booking": CancelBooking,
 }
 """The steps of all schedulers."""
 

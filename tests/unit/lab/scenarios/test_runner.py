@@ -198,6 +198,22 @@ def test_a_bad_yarn_site_is_refused_with_its_own_name():
         run("update: 1", cluster=CLUSTER.replace("config: {", "config: {" + site))
 
 
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("[fairness]\\nhalf_life_s = 0", "fairness.half_life_s"),
+        ("[bookings]\\npreempt = true", "unknown key 'preempt'"),
+        ("[fairness.budgets.x]\\nqueue = 'a'\\nhours = 1", "no resource type 'yarn.io/gpu'"),
+        ("[bookings\\nx", "fairshare.toml:1"),
+    ],
+)
+def test_a_wrong_section_of_fairshare_toml_is_refused_at_the_start(toml, words):
+    config = f'config: {{fairshare.toml: "{toml}", '
+    with pytest.raises(ConfigurationError) as error:
+        run("update: 1", cluster=CLUSTER.replace("config: {", config))
+    assert words in str(error.value)
+
+
 def test_further_resource_types_come_from_their_file():
     types = (
         "resource-types.xml: '<configuration><property><name>yarn.resource-types</name>"
