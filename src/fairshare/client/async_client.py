@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from fairshare.client.connection import Address, answer_of, request_of
+from fairshare.client.connection import Address, answer_of, leading, request_of
 from fairshare.client.discovery import Server
 from fairshare.client.exchange import ExchangeFailed
 from fairshare.client.httpx_exchange import AsyncHttpxExchange
@@ -36,14 +36,16 @@ class AsyncConnection(Address[AsyncHttpxExchange]):
     async def ask(self, call: Call[Answer]) -> Answer:
         """What one call of `calls` comes to."""
         request = request_of(call)
-        try:
-            reply = await self._exchange.send(request)
-        except ExchangeFailed as error:
-            successor = self._successor(error, request)
-            await self._exchange.close()
-            self._turn_to(successor)
-            return await self.ask(call)
-        return answer_of(call, reply, self.url)
+        asked: set[str] = set()
+        while True:
+            try:
+                reply = leading(await self._exchange.send(request))
+            except ExchangeFailed as error:
+                successor = self._successor(error, request, asked)
+                await self._exchange.close()
+                self._turn_to(successor)
+            else:
+                return answer_of(call, reply, self.url)
 
     async def follow(self, conversation: Conversation[Any]) -> AsyncIterator[Any]:
         """What a conversation shows, as soon as it does."""

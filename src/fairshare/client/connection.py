@@ -5,7 +5,7 @@ Paths are relative to `/api/v1`.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ from fairshare.client.exchange import (
     AnsweredTooLate,
     Exchange,
     ExchangeFailed,
+    IsStandby,
     NotConnected,
     OtherAccount,
     Reply,
@@ -29,6 +30,7 @@ Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
 SUCCESSES = range(200, 300)
+STANDBY = 307
 
 
 ExchangeT = TypeVar("ExchangeT")
@@ -37,7 +39,8 @@ ExchangeT = TypeVar("ExchangeT")
 class Address(ABC, Generic[ExchangeT]):
     """Where a server is, and what carries requests there.
 
-    `elsewhere` is asked when no server listens at `url`: a server that has taken over, or None.
+    `elsewhere` is asked when no server listens at `url`, or one that is a standby: the addresses
+    of servers that may have taken over.
     `transport` replaces the network, for tests.
     """
 
@@ -48,7 +51,7 @@ class Address(ABC, Generic[ExchangeT]):
         url: str,
         token: str | None = None,
         transport: Any = None,
-        elsewhere: Callable[[], str | None] = lambda: None,
+        elsewhere: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._token = token
         self._transport = transport
@@ -63,12 +66,15 @@ class Address(ABC, Generic[ExchangeT]):
     def _exchange_with(self, url: str) -> ExchangeT:
         """What carries requests to a server."""
 
-    def _successor(self, error: ExchangeFailed, request: Request) -> str:
-        """The server that is to be asked instead; raises ServerUnreachable if there is none."""
-        other = self._elsewhere() if isinstance(error, NotConnected) else None
-        if other is None or other == self.url:
-            raise unreachable(error, self.url, request.read_s) from error
-        return other
+    def _successor(self, error: ExchangeFailed, request: Request, asked: set[str]) -> str:
+        """The server that is to be asked instead, of those that were not `asked`; raises
+        ServerUnreachable if there is none."""
+        asked.add(self.url)
+        others = self._elsewhere() if isinstance(error, NotConnected) else ()
+        for other in others:
+            if other not in asked:
+                return other
+        raise unreachable(error, self.url, request.read_s) from error
 
 
 class Connection(Address[Exchange]):
@@ -89,14 +95,16 @@ class Connection(Address[Exchange]):
     def ask(self, call: Call[Answer]) -> Answer:
         """What one call of `calls` comes to."""
         request = request_of(call)
-        try:
-            reply = self._exchange.send(request)
-        except ExchangeFailed as error:
-            successor = self._successor(error, request)
-            self._exchange.close()
-            self._turn_to(successor)
-            return self.ask(call)
-        return answer_of(call, reply, self.url)
+        asked: set[str] = set()
+        while True:
+            try:
+                reply = leading(self._exchange.send(request))
+            except ExchangeFailed as error:
+                successor = self._successor(error, request, asked)
+                self._exchange.close()
+                self._turn_to(successor)
+            else:
+                return answer_of(call, reply, self.url)
 
     def follow(self, conversation: Conversation[Any]) -> Iterator[Any]:
         """What a conversation shows, as soon as it does."""
@@ -139,6 +147,13 @@ def _unchanged(answer: object) -> Any:
     return answer
 
 
+def leading(reply: Reply) -> Reply:
+    """The reply of a server that leads; raises IsStandby for another, which has done nothing."""
+    if reply.status == STANDBY:
+        raise IsStandby("it is a standby")
+    return reply
+
+
 def request_of(call: Call[Any]) -> Request:
     """A call as it is sent; parameters that are None are left out."""
     read_s = READ_TIMEOUT_S + call.wait_s
@@ -166,6 +181,12 @@ def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreach
     """What a call that brought no answer becomes."""
     if isinstance(error, OtherAccount):
         return ServerUnreachable(str(error), url)
+    if isinstance(error, IsStandby):
+        return ServerUnreachable(
+            f"the server at {url} is a standby, and none that is known leads: try again in a"
+            " moment, or name the other server's address too, behind a comma",
+            url,
+        )
     if isinstance(error, NotConnected):
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return ServerUnreachable(

@@ -4,13 +4,13 @@ The server is FAIRSHARE_URL, else the address in the state directory: a server w
 the file `url` there, and the path of its Unix socket, which is preferred, into `socket`. That
 directory is FAIRSHARE_STATE or `~/.local/state/fairshare`. Without either it is the server of this
 machine, at `/run/fairshare/fairshare.sock`. Clients write the address of a socket `unix:PATH`. The
-token is FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Nothing here talks to a
-server.
+token is FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Of servers on several
+hosts, FAIRSHARE_URL has all addresses, with commas between them. Nothing here talks to a server.
 """
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -92,9 +92,17 @@ def find_token(environment: Mapping[str, str] = os.environ) -> str | None:
 
 def find_url(environment: Mapping[str, str] = os.environ) -> str:
     """The URL of the server to talk to; raises ServerUnreachable when none is known."""
+    return find_urls(environment)[0]
+
+
+def find_urls(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The URLs of the servers of which one leads; raises ServerUnreachable when none is known."""
     named = environment.get(URL_VARIABLE)
-    if named:
-        return checked_url(named, URL_VARIABLE)
+    return checked_urls(named, URL_VARIABLE) if named else (_published(environment),)
+
+
+def _published(environment: Mapping[str, str]) -> str:
+    """The URL that the state directory, or this machine, says."""
     directory = state_directory(environment)
     file = directory / "url"
     local = _socket_in(directory)
@@ -161,6 +169,17 @@ def checked_url(text: str, where: str) -> str:
     return text.rstrip("/")
 
 
+def checked_urls(text: str, where: str) -> tuple[str, ...]:
+    """The URLs, with commas between them; raises ServerUnreachable.
+
+    >>> checked_urls("http://host1:8088/, http://host2:8088", "FAIRSHARE_URL")
+    ('http://host1:8088', 'http://host2:8088')
+    """
+    if text.startswith(UNIX):
+        return (checked_url(text, where),)
+    return tuple(checked_url(one.strip(), where) for one in text.split(","))
+
+
 def is_loopback(url: str) -> bool:
     """Whether a URL means this machine, where no proxy is to be asked."""
     if url.startswith(UNIX):
@@ -186,16 +205,22 @@ class Server:
     """The server that a client talks to, and in whose name.
 
     Without `url` it is found by FAIRSHARE_URL or in the state directory. Raises ServerUnreachable
-    and TokenUnusable. `elsewhere` tells where another one has taken over: it is looked up for an
-    address that the state directory gave, and in containers, whose server has given them its own;
-    never for one that a caller chose.
+    and TokenUnusable. `elsewhere` tells where others may have taken over: at the further addresses
+    that the caller chose. Else they are looked up: for an address that the state directory gave,
+    and in containers, whose server has given them its own.
     """
 
     def __init__(self, url: str | None, token: str | None) -> None:
-        self.url = checked_url(url, "the given URL") if url else find_url()
+        urls = checked_urls(url, "the given URL") if url else find_urls()
+        self.url = urls[0]
         self.token = checked_token(token, "the given token") if token else find_token()
         chosen = url or (os.environ.get(URL_VARIABLE) and not os.environ.get(APPLICATION_VARIABLE))
-        self.elsewhere: Callable[[], str | None] = (lambda: None) if chosen else published_url
+
+        def elsewhere() -> Iterable[str]:
+            published = None if chosen else published_url()
+            return urls if published is None else (*urls, published)
+
+        self.elsewhere: Callable[[], Iterable[str]] = elsewhere
 
     def user(self) -> str | None:
         """The user name to send. A token identifies its user, and so does a Unix socket: with these

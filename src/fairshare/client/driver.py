@@ -64,9 +64,12 @@ class Driver:
             )
         self.id = environment[APPLICATION_VARIABLE]
         url = checked_url(environment[URL_VARIABLE], URL_VARIABLE)
-        self.connection = Connection(
-            url, environment[TOKEN_VARIABLE], transport, lambda: published_url(environment)
-        )
+
+        def elsewhere() -> Iterable[str]:
+            published = published_url(environment)
+            return () if published is None else (published,)
+
+        self.connection = Connection(url, environment[TOKEN_VARIABLE], transport, elsewhere)
 
     def register(self) -> None:
         """Say that the master runs: from now on its requests count."""

@@ -54,6 +54,10 @@ class NotConnected(ExchangeFailed):
     """No server took the connection, so that nothing was sent."""
 
 
+class IsStandby(NotConnected):
+    """The server does not lead: it has done nothing."""
+
+
 class AnsweredTooLate(ExchangeFailed):
     """The server was silent for longer than `read_s`."""
 

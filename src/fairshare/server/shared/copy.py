@@ -120,12 +120,13 @@ class Copy:
         if self._marker.url != self._url:
             self._marker.url = self._url
             write_marker(self.directory, self._marker)
-        if not self._compared:
-            self._compare(connection)
-            self._compared = True
-        self._follow_journal(connection)
-        if whole:
-            self._follow_files(connection)
+        with tables.at_one_moment(connection):
+            if not self._compared:
+                self._compare(connection)
+                self._compared = True
+            self._follow_journal(connection)
+            if whole:
+                self._follow_files(connection)
 
     # The journal.
 
@@ -225,7 +226,6 @@ class Copy:
                     total = checksum(total, piece)
                 file.flush()
             if (size, total) != (row.size, row.checksum):
-                # It may have been replaced in between: then the next look finds it whole.
                 raise JournalError(f"the file {row.name} in the database is damaged: restore it")
             if row.name.startswith(_READ_ONLY):
                 draft.chmod(0o400)

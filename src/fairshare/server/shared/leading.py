@@ -63,6 +63,7 @@ class LeadingState:
         self._pending: Future[None] | None = None
         self._unknown = False  # whether the last rows were recorded
         self._problems: dict[str, str] = {}
+        self._unannounced = ""
         self._changing = threading.Lock()
         self._doubtful: set[str] = set()
         self._grown: dict[str, int] = {}  # bytes of changes since the last image
@@ -84,8 +85,7 @@ class LeadingState:
     def announce(self, address: str) -> None:
         """Let other servers know where this one listens."""
         holder = msgspec.structs.replace(self._holder, address=address)
-        text = msgspec.json.encode(holder).decode()
-        self._beats.start(lambda connection: tables.announce(connection, self.epoch, text))
+        self._unannounced = msgspec.json.encode(holder).decode()
 
     # The journal.
 
@@ -251,6 +251,9 @@ class LeadingState:
     def _beat(self) -> None:
         def beat(connection: Connection) -> None:
             tables.count_beat(connection, self.epoch)
+            if self._unannounced:
+                tables.announce(connection, self.epoch, self._unannounced)
+                self._unannounced = ""
 
         while not self._ended.wait(BEAT_S):
             try:

@@ -228,6 +228,14 @@ def row_checksum(connection: Connection, sequence: int) -> int:
     return 0 if row is None else int(row[0])
 
 
+@contextlib.contextmanager
+def at_one_moment(connection: Connection) -> Iterator[None]:
+    """Read what was there at one moment, whatever is written meanwhile."""
+    with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
 # Writing.
 
 

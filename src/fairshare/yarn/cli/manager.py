@@ -21,6 +21,7 @@ from fairshare.client.discovery import (
     URL_VARIABLE,
     checked_url,
     find_url,
+    find_urls,
     is_loopback,
 )
 from fairshare.client.errors import AnswerNotUnderstood, ServerUnreachable
@@ -65,7 +66,9 @@ def find_addresses(
         return Addresses({"": checked_url(url, "--url")}, token)
     if directory is None and not properties:
         if environment.get(URL_VARIABLE):
-            return Addresses({"": find_url(environment)}, token)
+            urls = find_urls(environment)
+            names = [""] if len(urls) == 1 else urls
+            return Addresses(dict(zip(names, urls, strict=True)), token)
         directory = configured_directory(environment)
         if directory is None:
             return Addresses({"": find_url(environment)}, token)
