@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.simulation.clusters import FAIR, SLOTS, Lab
 
+from fairshare.core.manager.bookings import in_the_way, spans_of
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.bookings import MOST_SPANS, Booking, Span
 from fairshare.core.model.events import BookingsAdvanced, RequestRefused
@@ -221,6 +222,25 @@ def test_a_booking_is_changed_and_cancelled_while_it_is_on(lab, scheduler):
     assert "no booking 'course'" in book(lab, 0, end_ms, replace=True)
 
 
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_what_tasks_use_that_do_not_end_by_the_start_is_not_sure_to_be_free(lab, scheduler):
+    lab = with_bob(lab(scheduler))
+    start_ms = lab.now_ms + 2 * HOUR_MS
+    assert book(lab, start_ms, start_ms + HOUR_MS, 20) == ""
+    lab.submit("a", "ann", 8, task_s=7_200, limit_s=1_800)
+    lab.submit("a", "ann", 8, task_s=7_200, limit_s=10_800)
+    lab.submit("a", "ann", 4, task_s=7_200)
+    lab.advance(10)
+    state, (course,) = lab.state, lab.state.bookings.values()
+    missing = in_the_way(state, [course], spans_of([course]))
+    assert missing["course"][1] == 0  # 20 of the other 20
+    lab.submit("b", "bob", 3, task_s=7_200)
+    lab.submit("a", "cat", 5, task_s=7_200)
+    lab.advance(10)
+    missing = in_the_way(state, [course], spans_of([course]))
+    assert missing["course"][1] == 5
+
+
 def far(number: int) -> Iterator[Span]:
     return (Span(HOUR_MS * (9 + one), HOUR_MS * (9 + one) + 1) for one in range(number))
 
@@ -315,6 +335,20 @@ def test_a_booking_that_follows_another_does_not_take_what_that_one_promises(lab
     lab.submit("a", "ann", SLOTS, task_s=60 * 60)
     lab.advance(600)
     assert lab.used_by("ann") == SLOTS
+
+
+def test_only_administrators_of_the_cluster_book(tmp_path):
+    allowed = (
+        "<configuration><property><name>yarn.acl.enable</name><value>true</value></property>"
+        "<property><name>yarn.admin.acl</name><value>root,boss</value></property></configuration>"
+    )
+    (tmp_path / "yarn-site.xml").write_text(allowed)
+    lab = Lab(tmp_path, "fair", "")
+    wanted = booking("fair", 5 * HOUR_MS, 6 * HOUR_MS)
+    for given in (MakeBooking(wanted, user="ann"), CancelBooking("course", "ann")):
+        assert "only administrators of the cluster" in refusal(lab.simulator.handle(given))
+    assert refusal(lab.simulator.handle(MakeBooking(wanted, user="boss"))) == ""
+    assert lab.state.bookings["course"].made_by == "boss"
 
 
 def test_many_bookings_are_refused_beyond_a_bound(lab, monkeypatch):

@@ -32,8 +32,8 @@ class BookingBody(ActorBody, frozen=True, kw_only=True):
 class Booking(msgspec.Struct, frozen=True, kw_only=True):
     """A booking with its spans that are not over. `state` is that of the first: it is on, or its
     room is kept for it (`near`), or not yet (`later`). `used` is what its holder uses now, also of
-    types that are not booked. What is not sure to be free at its start, as tasks have no time limit
-    that ends by then, is in `missing`."""
+    types that are not booked. `missing` is what is not sure to be free at its start, as tasks have
+    no time limit that ends by then: of a new booking, and of those that are near or on."""
 
     name: str
     queue: str

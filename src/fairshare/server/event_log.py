@@ -30,6 +30,8 @@ from fairshare.core.model.events import (
     ApplicationSubmitted,
     ApplicationUpdated,
     AttemptStarted,
+    BookingCancelled,
+    BookingMade,
     ConfigurationLoaded,
     ContainerCompleted,
     ContainerLaunched,
@@ -390,6 +392,11 @@ class EventLog:
                 f"a gang of {name(event.application)} stays incomplete, and gives up"
             ),
             SafeModeChanged: lambda event: f"safe mode is {'on' if event.on else 'off'}",
+            BookingMade: lambda event: (
+                f"booking {event.booking.name} for {event.booking.queue} made or changed"
+                f" by {event.booking.made_by or 'the server'}"
+            ),
+            BookingCancelled: lambda event: f"booking {event.name} cancelled",
             QueueCreated: lambda event: f"queue {event.queue} created",
             QueueRemoved: lambda event: f"queue {event.queue} removed",
             LabelsChanged: lambda event: (

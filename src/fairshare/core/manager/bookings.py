@@ -1,6 +1,9 @@
 """Bookings as administrators make, change and cancel them, and what happens when one begins."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from math import inf
 
 import msgspec
 
@@ -224,29 +227,47 @@ def _newest(state: State) -> list[ContainerAllocated]:
     return sorted(records, key=lambda one: (one.master, -one.allocated_ms, -one.container))
 
 
-def in_the_way(state: State, booking: Booking) -> Resource:
-    """What of a booking's first span is not sure to be free at its start: what tasks use whose
-    time limits do not end by then."""
-    start_ms = booking.spans[0].from_ms
-    there = [
-        Kept(one.name, one.queue, one.user, one.resource, span.from_ms, span.until_ms, True)
-        for one in state.bookings.values()
+def spans_of(bookings: Iterable[Booking]) -> list[Kept]:
+    """All spans of bookings, as if each were kept."""
+    return [
+        Kept(one.name, one.queue, one.user, one.resource, span.from_ms, span.until_ms)
+        for one in bookings
         for span in one.spans
-        if span.from_ms <= start_ms < span.until_ms
     ]
-    staying = state.none
+
+
+def in_the_way(
+    state: State, bookings: Iterable[Booking], among: Sequence[Kept]
+) -> dict[str, Resource]:
+    """What of the first span of each booking is not sure to be free at its start, by name: what
+    tasks use whose time limits do not end by then. `among` are the spans that count then."""
+    ends = sorted(_ends(state), reverse=True)
+    sums = list(accumulate((resource for _, resource in ends), add, initial=state.none))
+    found: dict[str, Resource] = {}
+    for booking in bookings:
+        start_ms = booking.spans[0].from_ms
+        there = [one for one in among if one.from_ms <= start_ms < one.until_ms]
+        later = bisect_left(ends, float(-start_ms), key=lambda end: -end[0])
+        free = subtract(state.total, sums[later])
+        found[booking.name] = tuple(
+            min(max(need - amount, 0), most)
+            for need, amount, most in zip(
+                owed(state, there, NOT_THERE), free, booking.resource, strict=True
+            )
+        )
+    return found
+
+
+def _ends(state: State) -> Iterator[tuple[float, Resource]]:
+    """When each container ends at the latest, and what it uses."""
     for attempt in state.attempts.values():
+        tasks, launched = attempt.application.tasks, attempt.launched
         for container, record in attempt.containers.items():
-            assignment = attempt.application.tasks.assigned.get(container)
-            launched_ms = attempt.launched.get(container)
+            assignment, launched_ms = tasks.assigned.get(container), launched.get(container)
             limit_ms = None
             if assignment is not None and launched_ms is not None:
-                limit_ms = attempt.application.tasks.groups[assignment.group].spec.time_limit_ms
-            if limit_ms is None or launched_ms is None or launched_ms + limit_ms > start_ms:
-                staying = add(staying, record.resource)
-    free = subtract(state.total, staying)
-    needed = owed(state, there, NOT_THERE)
-    return tuple(
-        min(max(need - amount, 0), most)
-        for need, amount, most in zip(needed, free, booking.resource, strict=True)
-    )
+                limit_ms = tasks.groups[assignment.group].spec.time_limit_ms
+            if limit_ms is None or launched_ms is None:
+                yield inf, record.resource
+            else:
+                yield launched_ms + limit_ms, record.resource

@@ -7,9 +7,10 @@ from fairshare.api import routes
 from fairshare.api.bookings import BookedSpan, BookingBody, Bookings
 from fairshare.api.bookings import Booking as ShownBooking
 from fairshare.api.values import ActorBody
-from fairshare.core.manager.bookings import in_the_way, no_booking
+from fairshare.core.manager.bookings import in_the_way, no_booking, spans_of
 from fairshare.core.model.bookings import Booking, Span, rules_of
 from fairshare.core.model.inputs import CancelBooking, MakeBooking
+from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.bookings import used_by
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
@@ -27,13 +28,17 @@ async def list_bookings(request: Request) -> Response:
     rules = rules_of(state)
     after_ms = rules.preempt_after_ms
     in_order = sorted(state.bookings.values(), key=lambda one: (one.spans[0], one.name))
+    names = {span.name for span in state.kept}
+    missing = in_the_way(state, (one for one in in_order if one.name in names), state.kept)
     return answer(
         Bookings(
             at_ms=now_ms,
             total=state.types.mapping(state.total),
             ahead_s=rules.ahead_ms // 1_000,
             preempt_after_s=None if after_ms is None else after_ms // 1_000,
-            bookings=tuple(_shown(state, one, now_ms) for one in in_order),
+            bookings=tuple(
+                _shown(state, one, now_ms, missing.get(one.name, state.none)) for one in in_order
+            ),
         )
     )
 
@@ -57,8 +62,10 @@ async def make_booking(request: Request) -> Response:
     )
     actor = await administrator_of(request, body)
     await service.ask(MakeBooking(booking, body.replace, *actor))
-    made = service.state.bookings[body.name]
-    return answer(_shown(service.state, made, service.now_ms()), 201)
+    state = service.state
+    made = state.bookings[body.name]
+    missing = in_the_way(state, [made], spans_of(state.bookings.values()))[made.name]
+    return answer(_shown(state, made, service.now_ms(), missing), 201)
 
 
 async def cancel_booking(request: Request) -> Response:
@@ -70,16 +77,15 @@ async def cancel_booking(request: Request) -> Response:
     booking = service.state.bookings.get(name)
     if booking is None:
         raise InputError("unknown-booking", no_booking(name))
-    shown = _shown(service.state, booking, service.now_ms())
+    shown = _shown(service.state, booking, service.now_ms(), service.state.none)
     await service.ask(CancelBooking(name, *await administrator_of(request, body)))
     return answer(shown)
 
 
-def _shown(state: State, booking: Booking, now_ms: int) -> ShownBooking:
+def _shown(state: State, booking: Booking, now_ms: int, missing: Resource) -> ShownBooking:
     first = booking.spans[0]
     near = first.from_ms - rules_of(state).ahead_ms <= now_ms
     mapping = state.types.mapping
-    missing = mapping(in_the_way(state, booking))
     return ShownBooking(
         name=booking.name,
         queue=booking.queue,
@@ -88,7 +94,7 @@ def _shown(state: State, booking: Booking, now_ms: int) -> ShownBooking:
         spans=tuple(BookedSpan(span.from_ms, span.until_ms) for span in booking.spans),
         state="on" if first.from_ms <= now_ms else "near" if near else "later",
         used=mapping(used_by(state, booking.holder)),
-        missing={name: amount for name, amount in missing.items() if amount},
+        missing={name: amount for name, amount in mapping(missing).items() if amount},
         made_by=booking.made_by,
     )
 
