@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,9 @@ cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes o
 
 lab-cluster: $(RAY) ## show a day of three "hosts" under users' accounts, with faults (root; 3 minutes)
 	@$(BIN)/python -m tests.ray_cluster.lab $(ROUNDS)
+
+why: $(STAMP) ## judge what why says of planted situations and random states, and carry each remedy out (STATES=1000; 15 minutes)
+	@$(BIN)/python -m tests.why $(if $(STATES),--states $(STATES))
 
 papers: $(STAMP) ## write docs/papers.md: published results beside ours (3 minutes)
 	@$(BIN)/python -m benchmarks.papers

@@ -42,7 +42,10 @@ from fairshare.settings.raising import Raise
 from fairshare.settings.registry import family_of
 
 HORIZON_MS: Final = 3_600_000
-"""How far each branch goes at most."""
+"""How far the branch goes in which nothing is done."""
+
+REMEDY_MS: Final = 900_000
+"""What has not started the container by then is not a remedy."""
 
 MOST_BRANCHES: Final = 100
 MOST_S: Final = 20.0
@@ -153,8 +156,8 @@ class _Search:
 
     def _helps(self, some: Sequence[_Candidate], base_ms: int | None) -> bool:
         """Whether the container is granted with these, and in less than half the time."""
-        after_ms = self._granted_after_ms(some)
-        return after_ms is not None and (base_ms is None or after_ms < base_ms / 2)
+        within_ms = REMEDY_MS if base_ms is None else min(base_ms // 2, REMEDY_MS)
+        return self._granted_after_ms(some, within_ms) is not None
 
     def _together(
         self, candidates: Sequence[_Candidate], base_ms: int | None
@@ -186,8 +189,10 @@ class _Search:
             chosen[at] = self._raise(one.reason, high)
         return tuple(chosen)
 
-    def _granted_after_ms(self, some: Sequence[_Candidate]) -> int | None:
-        """After how long the container is granted in a branch; None: not within the horizon."""
+    def _granted_after_ms(
+        self, some: Sequence[_Candidate], within_ms: int = HORIZON_MS
+    ) -> int | None:
+        """After how long the container is granted in a branch; None: not within this time."""
         if self._branches >= MOST_BRANCHES or time.monotonic() > self._until_s:
             raise _Exhausted
         self._branches += 1
@@ -210,8 +215,8 @@ class _Search:
         except ValueError:  # the scheduler refuses it
             return None
         step_ms, span_ms = FIRST_STEP_MS, 0
-        while not granted_ms and span_ms < HORIZON_MS:
-            span_ms = min(span_ms + step_ms, HORIZON_MS)
+        while not granted_ms and span_ms < within_ms:
+            span_ms = min(span_ms + step_ms, within_ms)
             step_ms *= 2
             rerun.run(begin_ms + span_ms)
         return granted_ms[0] - begin_ms if granted_ms else None

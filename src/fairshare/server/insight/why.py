@@ -313,6 +313,21 @@ _LIMITS: Final = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
 """Causes that apply even if a node has room."""
 
 
+def _kept_away(reason: Reason) -> tuple[str, str]:
+    """That a node has room which cannot be used, after a space, and what would change that."""
+    note = condition = ""
+    if reason.drained:
+        note += f" {reason.drained} has room, and is being drained."
+        condition += (
+            ", or when an administrator undrains that node (`fairshare admin undrain"
+            f" {reason.drained}`)"
+        )
+    if reason.refused:
+        note += f" {reason.refused} has room, and its master refuses it."
+        condition += f", or its master takes {reason.refused} from its blacklist"
+    return note, condition
+
+
 def words_of(state: State, now_ms: int | None = None) -> "Words":
     """The wording for a cluster at an instant."""
     alone = state.counts_memory_alone
@@ -386,22 +401,17 @@ class Words:
         sentence, condition, remedy = self._said(reason)
         if reason.preemption is not None:
             sentence += owed(reason.preemption, self.amount, self._left)
-        if reason.drained:
-            sentence += f" {reason.drained} has room, and is being drained."
-        if reason.refused:
-            sentence += f" {reason.refused} has room, and its master refuses it."
+        note, more = _kept_away(reason)
+        said = any(other.cause not in _LIMITS and _kept_away(other)[0] for other in reason.also)
+        if reason.cause not in _LIMITS or not said:  # the obstacle beside the limit says it
+            sentence += note
         if not condition:
             return Explanation(sentence, remedy)
-        if reason.drained and reason.cause not in _LIMITS:
-            condition += (
-                ", or when an administrator undrains that node (`fairshare admin undrain"
-                f" {reason.drained}`)"
-            )
-        if reason.refused and reason.cause not in _LIMITS:
-            condition += f", or its master takes {reason.refused} from its blacklist"
+        if reason.cause not in _LIMITS:
+            condition += more
         if not reason.also or reason.cause in _OF_GANGS:
             return Explanation(sentence, f"It starts when {condition}.")
-        others = [self._said(other) for other in reason.also]
+        others = [self._beside(other) for other in reason.also]
         more = " ".join(dict.fromkeys(text for text, _, _ in others))
         for _, other, remedy in others:
             if not other:
@@ -411,6 +421,12 @@ class Words:
         return Explanation(
             sentence, f"That is not all. {more} It starts when all of this is so: {numbered}."
         )
+
+    def _beside(self, reason: Reason) -> tuple[str, str, str]:
+        """Sentence, condition and remedy of a cause beside another one."""
+        sentence, condition, remedy = self._said(reason)
+        note, more = ("", "") if reason.cause in _LIMITS else _kept_away(reason)
+        return sentence + note, condition and condition + more, remedy
 
     def _said(self, reason: Reason) -> tuple[str, str, str]:
         """Sentence, condition and remedy of the cause itself."""
