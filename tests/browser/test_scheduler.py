@@ -74,7 +74,7 @@ def test_on_a_phone_one_searches_and_changes_the_theme(visit, fair):
     box = found.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 400
-    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 6
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == 7
 
 
 def test_the_servers_address_opens_it_and_the_tree_is_there(visit, fair):
