@@ -33,7 +33,7 @@ def said(result):
 async def test_an_assistant_asks_why_and_changes_nothing(assistant, server):
     async with assistant() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert {"overview", "explain", "owed", "plan", "lint", "history", "logs"} <= set(tools)
+        assert {"overview", "explain", "prove", "owed", "plan", "at", "lint", "logs"} <= set(tools)
         assert "submit" not in tools
         assert all(tool.annotations.read_only_hint for tool in tools.values())
         overview = said(await client.call_tool("overview", {}))
@@ -61,6 +61,11 @@ async def test_an_assistant_that_may_submits_looks_and_releases(assistant, serve
         said(await client.call_tool("hold", {"application": waits}))
         (reason, *_) = said(await client.call_tool("explain", {"application": waits}))["reasons"]
         assert (reason["cause"], reason["remedy"] != "") == ("held", True)
+        proof = said(await client.call_tool("prove", {"application": waits}))["proof"]
+        assert any("released" in one["words"] for one in proof["remedies"][0]["actions"])
+        past = {"moment": "now", "history": str(server.state), "question": "why"}
+        then = said(await client.call_tool("at", {**past, "application": waits}))["result"]
+        assert then["reasons"][0]["cause"] == "held"
         said(await client.call_tool("kill", {"application": waits}))
 
 

@@ -30,10 +30,10 @@ PATIENCE_S: Final = 300
 
 INSTRUCTIONS: Final = (
     "fairshare schedules the work of several users on a shared cluster. Begin with overview."
-    " explain says why an application waits, and what would start it; owed what a queue is entitled"
-    " to and does not have, and by which causes. plan says what a new configuration would have done"
-    " to the history of a server, and changes nothing. Fields that end with _ms are milliseconds,"
-    " instants since 1970."
+    " explain says why an application waits, and what would start it; prove which remedies do; owed"
+    " what a queue is entitled to and does not have, and by which causes. plan says what a new"
+    " configuration would have done to the history of a server, and changes nothing."
+    " Fields that end with _ms are milliseconds, instants since 1970."
 )
 
 
@@ -43,8 +43,8 @@ class Tools:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.asking: tuple[Callable[..., Any], ...] = (
-            *(self.overview, self.applications, self.application, self.explain, self.owed),
-            *(self.history, self.logs, self.lint, self.plan),
+            *(self.overview, self.applications, self.application, self.explain, self.prove),
+            *(self.owed, self.history, self.logs, self.lint, self.plan, self.at),
         )
         self.changing: tuple[Callable[..., Any], ...] = (
             *(self.submit, self.kill, self.hold, self.release, self.set_priority, self.undrain),
@@ -83,6 +83,12 @@ class Tools:
         sentence and what would end it. No reasons: it waits for nothing."""
         return {"reasons": self._client.reasons(application)}
 
+    def prove(self, application: str) -> dict[str, Any]:
+        """What would start an application that waits: remedies that were carried out in simulations
+        from the present on, the cheapest first, and after how long it starts if nothing is done.
+        Takes seconds. Each action has the command or the setting that does it."""
+        return {"proof": self._client.prove(application)}
+
     def owed(self, queue: str) -> dict[str, Any]:
         """What a queue is entitled to, requests and does not have, by cause, and which queues have
         more than their share."""
@@ -111,6 +117,17 @@ class Tools:
     def lint(self, path: str) -> dict[str, Any]:
         """Errors and likely mistakes in a configuration: a directory or a file of this machine."""
         return _program("lint", "--json", "--", path)
+
+    def at(
+        self, moment: str, history: str, question: str = "queues", application: str = ""
+    ) -> dict[str, Any]:
+        """The queues or applications (question: queues, apps), or why an application waited (why),
+        as of a past moment: an instant, an age such as 2h, or record:1234. The history is the state
+        directory of a server on this machine."""
+        if question not in ("queues", "apps", "why"):
+            raise ValueError(f"{question!r}: ask for queues, apps or why")
+        words = (moment, "--against", history, question, "--json")
+        return _program("at", *words, *(("--", application) if question == "why" else ()))
 
     def plan(self, configuration: str, history: str) -> dict[str, Any]:
         """What a configuration directory would have done to a history: the state directory of a
