@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs soak lock protocols clean
+.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs dist packages soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -145,6 +145,25 @@ docs: $(SITE)/.installed ## write the site of these pages to build/site; a broke
 	  --doctree-dir build/doctrees docs build/site
 	@echo "open build/site/index.html"
 
+# A wheel is made from the source distribution, so that neither has what only this folder has.
+RELEASE := build/release
+$(RELEASE)/.installed: requirements-release.lock
+	@$(PYTHON) -m venv --clear $(RELEASE)
+	@echo "Installing the versions of requirements-release.lock"
+	@$(RELEASE)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+dist: $(RELEASE)/.installed ## make the files of a release in dist: source, wheel, bill of materials, checksums
+	@rm -rf dist
+	@$(RELEASE)/bin/python -m build --no-isolation --outdir dist . >build/release/log 2>&1 || { cat build/release/log; exit 1; }
+	@$(RELEASE)/bin/twine check --strict dist/*
+	@$(RELEASE)/bin/python -W ignore -m cyclonedx_py requirements requirements.lock --pyproject pyproject.toml \
+	  --output-reproducible --output-file dist/fairshare.cdx.json
+	@cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+packages: $(STAMP) ## install the wheel under each Python of this machine: upgrade, way back, removal (3 minutes each; BASE=<commit>)
+	@$(BIN)/python -m tests.packages $(if $(BASE),--base "$(BASE)") $(PYTHONS)
+
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m soak.plans --lives 100 $(if $(SEED),--seed $(SEED))
@@ -154,7 +173,7 @@ soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (S
 lock: export CUSTOM_COMPILE_COMMAND := make lock
 lock: LOCK := build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
   --no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(if $(UPGRADE),--upgrade)
-lock: ## write the lock files from pyproject.toml and docs/requirements.in (UPGRADE=1 takes newer versions)
+lock: ## write the lock files from pyproject.toml and the requirements.in of docs (UPGRADE=1 takes newer versions)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 	  || { echo "Lock with Python 3.11: make lock PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv --clear build/lock
@@ -165,6 +184,7 @@ lock: ## write the lock files from pyproject.toml and docs/requirements.in (UPGR
 	$(LOCK) --extra ray --constraint requirements-dev.lock --output-file requirements-ray.lock \
 	  pyproject.toml
 	$(LOCK) --output-file requirements-docs.lock docs/requirements.in
+	$(LOCK) --output-file requirements-release.lock docs/contributing/requirements.in
 
 # The four jars of one version of Hadoop that hold the classes with the descriptors.
 HADOOP := 3.4.1

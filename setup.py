@@ -27,10 +27,12 @@ class BuildProgram(build_ext):
             ext.sources, output_dir=self.build_temp, extra_postargs=FLAGS, depends=ext.depends
         )
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:  # a static program starts in half the time
+        try:  # a static program starts in half the time, and needs no C library
             self._link(objects, target, ["-static"])
+            self.distribution.program = "static"
         except LinkError:  # this machine has no static C library
             self._link(objects, target, [])
+            self.distribution.program = "dynamic"
 
     def _link(self, objects, target, options):
         self.compiler.link_executable(
@@ -39,10 +41,17 @@ class BuildProgram(build_ext):
 
 
 class PlatformWheel(bdist_wheel):
-    """The program needs a platform, and no particular Python."""
+    """The program needs a processor, and no particular Python. A static one runs on every Linux,
+    with glibc and with musl; without one (there was no compiler) the wheel is for any machine."""
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        _, machine = super().get_tag()[2].split("_", 1)
+        program = getattr(self.distribution, "program", "")
+        platforms = {
+            "static": f"manylinux_2_17_{machine}.musllinux_1_1_{machine}",
+            "dynamic": f"linux_{machine}",
+        }
+        return "py3", "none", platforms.get(program, "any")
 
 
 setup(
