@@ -19,9 +19,11 @@ from fairshare.core.model.inputs import (
     SetSafeMode,
     UndrainNode,
 )
+from fairshare.lab.branch.branch import Branch
 from fairshare.lab.branch.history import origin_of
-from fairshare.lab.branch.lives import FOR_EVER_MS
-from fairshare.lab.branch.proving import prove
+from fairshare.lab.branch.lives import FOR_EVER_MS, with_expected_lives
+from fairshare.lab.branch.proving import REMEDY_MS, prove
+from fairshare.lab.simulate.readers.history import read_history
 from fairshare.runtime.recovery import Position
 from fairshare.server.insight.why import words_of
 from fairshare.settings.registry import family_of
@@ -84,8 +86,7 @@ def _proved(situation: Situation) -> Iterator[str]:
     for remedy in found.remedies:
         built = situation.build()
         carry_out(situation.scheduler, built.cluster, built.waits, remedy)
-        built.cluster.run()
-        if not built.containers():
+        if not goes_on(situation.scheduler, built.cluster, built.waits):
             words = " and ".join(action.words for action in remedy.actions)
             yield f"does not start although {words}"
 
@@ -134,3 +135,15 @@ def _input(cluster: Cluster, waits: int, action: Action) -> Input:
     for one in wanted:
         total = tuple(max(pair) for pair in zip(total, one, strict=True))
     return NodeJoined("n9", total)
+
+
+def goes_on(kind: str, cluster: Cluster, number: int) -> bool:
+    """Whether an application gets a container in a cluster that goes on as a server's does."""
+    before = cluster.manager.state.applications[number].containers_allocated
+    origin = origin_of(cluster.manager, Position(1, 0))
+    world = read_history((), kind, cluster.manager.state.types, 1, origin)
+    world = with_expected_lives(world, lambda *_: FOR_EVER_MS).world
+    rerun = Branch(world).begin(lambda _: ())
+    rerun.run(REMEDY_MS)
+    after: int = rerun.manager.state.applications[number].containers_allocated
+    return after > before

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from tests.unit.core.schedulers.waiting import Cluster
-from tests.why.judging import carry_out
+from tests.why.judging import carry_out, goes_on
 
 from fairshare.core.model.inputs import DrainNode, HoldApplication, KillApplication
 from fairshare.core.model.work import TaskGroup
@@ -19,11 +19,9 @@ from fairshare.core.schedulers.fair.settings import (
     QueueSettings,
 )
 from fairshare.core.schedulers.reasons import Lasts
-from fairshare.lab.branch.branch import Branch
 from fairshare.lab.branch.history import origin_of
-from fairshare.lab.branch.lives import FOR_EVER_MS, with_expected_lives
-from fairshare.lab.branch.proving import REMEDY_MS, prove
-from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.branch.lives import FOR_EVER_MS
+from fairshare.lab.branch.proving import prove
 from fairshare.runtime.recovery import Position
 
 LEAVES = ("root.p.a", "root.p.b", "root.c")
@@ -133,17 +131,5 @@ def deviations(seed: int) -> Iterator[str]:
                 yield f"{seed}: application {number} never starts ({first.cause}), but: {words}"
             _, again = state(seed)
             carry_out(kind, again, number, remedy)
-            if not _goes_on(kind, again, number):
+            if not goes_on(kind, again, number):
                 yield f"{seed}: application {number} does not start although {words}"
-
-
-def _goes_on(kind: str, cluster: Cluster, number: int) -> bool:
-    """Whether an application gets a container in a cluster that goes on as a server's does."""
-    before = cluster.manager.state.applications[number].containers_allocated
-    origin = origin_of(cluster.manager, Position(1, 0))
-    world = read_history((), kind, cluster.manager.state.types, 1, origin)
-    world = with_expected_lives(world, lambda *_: FOR_EVER_MS).world
-    rerun = Branch(world).begin(lambda _: ())
-    rerun.run(REMEDY_MS)
-    after: int = rerun.manager.state.applications[number].containers_allocated
-    return after > before

@@ -18,14 +18,23 @@ MOST_STEPS: Final = 64
 
 
 class Raise(msgspec.Struct, frozen=True):
-    """A limit that may be raised. `setting` is its name in the files, with that of its queue or
-    user; `values` ascend, and `settings` makes the whole settings with one of them."""
+    """A limit that may be raised, or preemption that may be switched on, as `verb` says. `setting`
+    is its name in the files, with that of its queue or user; `values` ascend, and `settings` makes
+    the whole settings with one of them."""
 
     setting: str
     values: Sequence[Any]
     text: Callable[[Any], str]
     settings: Callable[[Any], Any]
+    verb: str = "is raised to"
+    price: int = 2
 
+
+OF_PREEMPTION: Final = 5
+"""The price of preemption, which ends containers."""
+
+TIMEOUT_S: Final = 60
+"""After which a queue counts as starved, if none is set."""
 
 FACTORS: Final = (1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
 """By which a weight is multiplied."""

@@ -82,7 +82,7 @@ class _Exhausted(Exception):
 
 def prove(origin: Origin, application: ApplicationId, run_time: RunTime) -> Proved:
     """Search remedies for an application that waits in a state. Raises InputError if it is not
-    there (`unknown-application`) or does not wait (`not-waiting`)."""
+    there (`unknown-application`), does not wait (`not-waiting`), or the state is too large."""
     return _Search(origin, application, run_time).found()
 
 
@@ -110,14 +110,21 @@ class _Search:
 
     def found(self) -> Proved:
         """The whole answer."""
-        base_ms = self._granted_after_ms(())
+        try:
+            base_ms = self._granted_after_ms(())
+        except _Exhausted:
+            raise InputError(
+                "too-large",
+                f"a simulated hour of this cluster takes longer than {MOST_S:g} s: nothing is"
+                " proved",
+            ) from None
         singles: list[tuple[_Candidate, ...]] = []
         complete = True
-        if base_ms is None or base_ms > SOON_MS:
-            try:
+        try:
+            if base_ms is None or base_ms > SOON_MS:
                 singles = self._sufficient(base_ms)
-            except _Exhausted:
-                complete = False
+        except _Exhausted:
+            complete = False
         remedies = []
         for some in singles[:MOST_REMEDIES]:
             try:
@@ -216,6 +223,8 @@ class _Search:
             return None
         step_ms, span_ms = FIRST_STEP_MS, 0
         while not granted_ms and span_ms < within_ms:
+            if time.monotonic() > self._until_s:
+                raise _Exhausted
             span_ms = min(span_ms + step_ms, within_ms)
             step_ms *= 2
             rerun.run(begin_ms + span_ms)
@@ -268,8 +277,8 @@ class _Search:
         raising = self._raised(self._settings, reason)
         assert raising is not None
         text = raising.text(raising.values[place])
-        words = f"{raising.setting} is raised to {text}"
-        action = Action(words, 2, setting=raising.setting, value=text)
+        words = f"{raising.setting} {raising.verb} {text}"
+        action = Action(words, raising.price, setting=raising.setting, value=text)
         return _Candidate(action, reason=reason, place=place)
 
     def _inputs(self, some: Sequence[_Candidate]) -> list[Input]:

@@ -16,9 +16,16 @@ from fairshare.core.schedulers.capacity.settings import (
     Vector,
     Weight,
 )
+from fairshare.core.schedulers.entitlement import Obstacle, Preemption
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.settings.raising import FACTORS as WEIGHTS
-from fairshare.settings.raising import Raise, amount_text, amounts_above, counts_above
+from fairshare.settings.raising import (
+    OF_PREEMPTION,
+    Raise,
+    amount_text,
+    amounts_above,
+    counts_above,
+)
 
 FACTORS = (*(step / 10 for step in range(1, 51)), 6.0, 8.0, 10.0, 20.0, 50.0, 100.0)
 """Values of user-limit-factor."""
@@ -73,7 +80,32 @@ def raised(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise
                 lambda value: with_queue(maximum_master_share=single(value)),
             )
         case _:
-            return None
+            return None if reason.preemption is None else _preempting(settings, reason.preemption)
+
+
+def _preempting(settings: CapacitySettings, owed: Preemption) -> Raise | None:
+    """The preemption monitor, and then also from queues that are exempt from it."""
+    if owed.obstacle not in (Obstacle.OFF, Obstacle.OBSERVE_ONLY, Obstacle.PROTECTED):
+        return None
+
+    def changed(level: int) -> tuple[CapacitySettings, list[str]]:
+        words = ["yarn.resourcemanager.scheduler.monitor.enable = true"]
+        monitor = replace(settings.monitor, enabled=True, monitor_on=True, observe_only=False)
+        queues = dict(settings.queues)
+        for one in owed.above if level else ():
+            known = queues.get(one.queue, QueueSettings())
+            queues[one.queue] = replace(known, preemption_disabled=False)
+            words.append(f"disable_preemption of {one.queue} = false")
+        return replace(settings, monitor=monitor, queues=queues), words
+
+    return Raise(
+        "preemption",
+        (0, 1),
+        lambda level: ", ".join(changed(level)[1]),
+        lambda level: changed(level)[0],
+        verb="works with",
+        price=OF_PREEMPTION,
+    )
 
 
 def _maximum(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise | None:

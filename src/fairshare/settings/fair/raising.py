@@ -6,9 +6,18 @@ from msgspec.structs import replace
 
 from fairshare.core.model.resources import NO_LIMIT, Resource
 from fairshare.core.schedulers.calculators import single
-from fairshare.core.schedulers.fair.settings import Amount, FairSettings, QueueSettings
+from fairshare.core.schedulers.entitlement import Obstacle, Preemption
+from fairshare.core.schedulers.fair.settings import NEVER_MS, Amount, FairSettings, QueueSettings
 from fairshare.core.schedulers.reasons import Cause, Reason
-from fairshare.settings.raising import FACTORS, Raise, amount_text, amounts_above, counts_above
+from fairshare.settings.raising import (
+    FACTORS,
+    OF_PREEMPTION,
+    TIMEOUT_S,
+    Raise,
+    amount_text,
+    amounts_above,
+    counts_above,
+)
 
 
 def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | None:
@@ -58,7 +67,53 @@ def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | N
                 lambda value: with_queue(max_master_share=single(value)),
             )
         case _:
-            return None
+            return None if reason.preemption is None else _preempting(settings, reason.preemption)
+
+
+def _preempting(settings: FairSettings, owed: Preemption) -> Raise | None:
+    """Preemption, with more and more of what may be in its way."""
+    if owed.obstacle in (Obstacle.NOT_YET, Obstacle.NONE, Obstacle.NO_QUEUE_ABOVE):
+        return None
+    allocations = settings.allocations
+    queue = allocations.queues.get(owed.queue, QueueSettings(owed.queue))
+    times = (queue.fair_share_timeout_ms, allocations.fair_share_timeout_ms)
+    timed = any(time not in (None, NEVER_MS) for time in times)
+    above = [one.queue for one in owed.above]
+
+    def changed(level: int) -> tuple[FairSettings, list[str]]:
+        mine, queues = queue, dict(allocations.queues)
+        words = ["yarn.scheduler.fair.preemption = true"]
+        if not timed:
+            mine = replace(mine, fair_share_timeout_ms=1_000 * TIMEOUT_S)
+            words.append(f"fairSharePreemptionTimeout of {owed.queue} = {TIMEOUT_S}")
+        if level > 0:
+            mine = replace(mine, fair_share_threshold=1.0)
+            words.append(f"fairSharePreemptionThreshold of {owed.queue} = 1.0")
+        for name in above if level > 1 else ():
+            known = queues.get(name, QueueSettings(name))
+            queues[name] = replace(known, preemptable=True)
+            words.append(f"allowPreemptionFrom of {name} = true")
+        threshold = settings.preemption_utilization_threshold
+        if owed.obstacle is Obstacle.UTILIZATION:
+            threshold = 0.0
+            words.append("yarn.scheduler.fair.preemption.cluster-utilization-threshold = 0")
+        queues[owed.queue] = mine
+        whole = replace(
+            settings,
+            preemption=True,
+            preemption_utilization_threshold=threshold,
+            allocations=replace(allocations, queues=queues),
+        )
+        return whole, words
+
+    return Raise(
+        "preemption",
+        (0, 1, 2),
+        lambda level: ", ".join(changed(level)[1]),
+        lambda level: changed(level)[0],
+        verb="works with",
+        price=OF_PREEMPTION,
+    )
 
 
 def enlarged(settings: FairSettings, name: str) -> Raise | None:

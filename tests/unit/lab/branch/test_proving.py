@@ -14,7 +14,13 @@ from fairshare.core.model.inputs import (
     UndrainNode,
 )
 from fairshare.core.model.work import Command, TaskGroup
-from fairshare.core.schedulers.capacity.settings import LabelCapacity, Percentage
+from fairshare.core.schedulers.capacity.settings import (
+    CapacitySettings,
+    LabelCapacity,
+    MonitorSettings,
+    Percentage,
+)
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import QueueSettings
 from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolAllocations, PoolsSettings
@@ -254,3 +260,56 @@ def test_the_printed_value_of_a_setting_starts_the_container_and_one_less_does_n
     cluster.feed(settings(4096))
     cluster.run()
     assert cluster.containers(one) == 4
+
+
+def borrowed(kind, settings):
+    """The application of root.a that waits, while root.b has all that both are entitled to."""
+    cluster = Cluster(kind, settings, TWO)
+    cluster.submit(tasks=(TaskGroup("t", 16, (1024, 1)),), queue="root.b", user="bob")
+    cluster.run()
+    return cluster, waiting(cluster, ask(4))
+
+
+def halves(**monitor):
+    leaf = CapacityQueue(
+        capacity=Percentage(50.0), maximum_master_share=1.0, user_limit_factor=10.0
+    )
+    root = CapacityQueue(children=("a", "b"), capacity=Percentage(100.0))
+    return CapacitySettings(
+        queues={"root": root, "root.a": leaf, "root.b": leaf},
+        maximum_allocation=(65536, 64),
+        monitor=MonitorSettings(**monitor),
+    )
+
+
+def test_preemption_that_is_off_is_a_remedy_for_a_queue_below_its_share():
+    cluster, one = borrowed("fair", fair([QueueSettings("root.a"), QueueSettings("root.b")]))
+    found = proved(cluster, one).remedies[0]
+    assert [action.words for action in found.actions] == [
+        "preemption works with yarn.scheduler.fair.preemption = true,"
+        " fairSharePreemptionTimeout of root.a = 60"
+    ]
+    assert 60_000 <= found.starts_after_ms <= 90_000
+    cluster, one = borrowed("capacity", halves())
+    assert remedies(cluster, one)[0] == [
+        "preemption works with yarn.resourcemanager.scheduler.monitor.enable = true"
+    ]
+
+
+def test_the_queue_that_is_exempt_from_preemption_is_named():
+    queues = [
+        QueueSettings("root.a", fair_share_timeout_ms=1_000),
+        QueueSettings("root.b", preemptable=False),
+    ]
+    settings = msgspec.structs.replace(fair(queues), preemption=True)
+    cluster, one = borrowed("fair", settings)
+    (words,) = remedies(cluster, one)[0]
+    assert words.endswith("allowPreemptionFrom of root.b = true")
+
+
+def test_of_a_cluster_that_is_too_large_nothing_is_said(monkeypatch):
+    monkeypatch.setattr("fairshare.lab.branch.proving.MOST_S", 0.0)
+    cluster = Cluster("fair", limited(3072))
+    one = waiting(cluster, ask(5))
+    with pytest.raises(InputError, match="nothing is proved"):
+        proved(cluster, one)
