@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs dist packages soak lock protocols clean
+.PHONY: help setup demo test two-hosts quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs dist packages soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -50,8 +50,11 @@ test quick: export PYTHONDONTWRITEBYTECODE :=
 # A file stays in one process, so that its tests share what it has started. Files are dealt out in
 # the order of their folders: those with servers, the longest, come first.
 DEALT = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-test: $(STAMP) ## run the whole suite (less than ten minutes)
-	$(BIN)/python -m pytest $(DEALT) -rs
+# The tests with real servers whose state may as well be in a database; one reads all that is printed.
+SHARED := $(patsubst %,tests/e2e/test_%.py,server cron accounting notices arrays chains reload \
+  capacity_server executor exec) --deselect tests/e2e/test_server.py::test_a_signal_ends_the_server_and_what_runs
+test: $(STAMP) ## run the whole suite (less than ten minutes); STATE=postgresql: servers with their state there
+	$(if $(filter postgresql,$(STATE)),$(BIN)/python -m tests.postgres $(DEALT) -rs $(SHARED),$(BIN)/python -m pytest $(DEALT) -rs)
 
 # These tests wait for nothing: more processes than processors would only collect them once more.
 quick: WORKERS := $(shell nproc 2>/dev/null || echo 2)
@@ -167,6 +170,9 @@ packages: $(STAMP) ## install the wheel under each Python of this machine: upgra
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m soak.plans --lives 100 $(if $(SEED),--seed $(SEED))
+
+two-hosts: $(STAMP) ## two servers with their state in PostgreSQL through many fail-overs (FAIL_OVERS=10)
+	$(BIN)/python -m soak.two_hosts --fail-overs $(or $(FAIL_OVERS),10) $(if $(SEED),--seed $(SEED))
 
 # The oldest supported Python is what pins are chosen with: it needs every backport that a later one
 # does without. The locks keep their versions unless pyproject.toml asks otherwise.

@@ -1,12 +1,17 @@
 """A PostgreSQL server of the tests' own: in a temporary directory, on a free port of loopback, and
-under an account of its own where the tests are root's."""
+under an account of its own where the tests are root's.
+
+    python -m tests.postgres TESTS...    runs tests whose servers have their state there
+"""
 
 import contextlib
+import hashlib
 import os
 import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,7 +25,7 @@ def programs() -> Path | None:
     """Where initdb and pg_ctl are; None: nowhere."""
     found = shutil.which("initdb")
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    places = [*([Path(found).parent] if found else []), *folders]
+    places = [*([Path(found).resolve().parent] if found else []), *folders]
     return next((place for place in places if (place / "pg_ctl").exists()), None)
 
 
@@ -114,8 +119,45 @@ def started():
                 server.stop()
 
 
+PORT = "FAIRSHARE_TEST_POSTGRES_PORT"
+"""Names the server in which all servers of tests have their state."""
+
+
+def share(conf: Path, state: Path) -> None:
+    """Have a server keep the state of a directory in a database, if all servers of tests do."""
+    port = os.environ.get(PORT)
+    file = conf / "fairshare.toml"
+    text = file.read_text() if file.exists() else ""
+    if not port or "[state]" in text:
+        return
+    import psycopg
+
+    url = f"postgresql://fairshare@127.0.0.1:{port}"
+    name = f"test_{hashlib.sha256(str(state).encode()).hexdigest()[:16]}"
+    with (
+        psycopg.connect(f"{url}/postgres", autocommit=True) as connection,
+        contextlib.suppress(psycopg.errors.DuplicateDatabase),  # of a server before
+    ):
+        connection.execute(f"CREATE DATABASE {name}")
+    file.write_text(f'{text}\n[state]\nurl = "{url}/{name}"\ntakeover_s = 2\n')
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """One for all tests of this process; each takes a database of its own (`url()`)."""
     with started() as server:
         yield server
+
+
+if __name__ == "__main__":
+    bin_folder = programs()
+    if bin_folder is None:
+        raise SystemExit("PostgreSQL is not installed: there is no initdb")
+    with tempfile.TemporaryDirectory(prefix="fairshare-postgres-") as folder:
+        server = Postgres(Path(folder), bin_folder)
+        environment = {**os.environ, PORT: str(server.port)}
+        try:
+            tests = subprocess.run([sys.executable, "-m", "pytest", *sys.argv[1:]], env=environment)
+        finally:
+            server.stop()
+    raise SystemExit(tests.returncode)

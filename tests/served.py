@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.forked import PATIENCE_S, Forked, fairshare
+from tests.postgres import share
 
 Found = TypeVar("Found")
 
@@ -63,6 +64,7 @@ class Served:
 
     def start(self, *more: str) -> None:
         """Begin a process, and wait until it listens at `url`."""
+        share(self.conf, self.state)
         options = (*self.options, *more)
         if "--port" not in options:
             options = ("--port", "0", *options)

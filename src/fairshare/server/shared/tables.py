@@ -389,9 +389,10 @@ def check(link: Link, now_ms: int) -> list[str]:
     for name in ("fsync", "full_page_writes"):
         if found[name] != "on":
             warnings.append(f"{place} has {name} = off: a power failure can lose what is recorded")
-    if found["synchronous_commit"] == "off":
+    if (how := found["synchronous_commit"]) in ("off", "local"):
+        where = "its disk" if how == "off" else "the disk of its standby"
         warnings.append(
-            f"{place} has synchronous_commit = off: what is acknowledged may not be on its disk"
+            f"{place} has synchronous_commit = {how}: what is acknowledged may not be on {where}"
         )
     if not found["synchronous_standby_names"]:
         warnings.append(
