@@ -116,6 +116,7 @@ def test_a_server_on_another_host_takes_over_with_everything(hosts, tmp_path):
     began_s = time.monotonic()
     two.said("listening on ")
     assert time.monotonic() - began_s < TAKEOVER_S + 10
+    assert "from what this standby had read behind" in (two.state / "server.log").read_text()
     with two.client() as client:
         known = {row.id: str(row.state) for row in client.applications()}
         assert known.keys() == {ended, runs}

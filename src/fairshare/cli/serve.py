@@ -278,6 +278,7 @@ async def _lead(
     standby: bool,
 ) -> "LeadingState":
     """Return when this server leads those of all hosts."""
+    from fairshare.server.recovered import Recovered, restore
     from fairshare.server.shared.takeover import wait_to_lead
 
     assert settings.state.url is not None
@@ -288,6 +289,7 @@ async def _lead(
         standby=standby,
         serve_as_standby=serve_as_standby,
         give_up=partial(_stop_what_runs, settings),
+        recovered=lambda journal: Recovered(settings.scheduler, settings.types, *restore(journal)),
         say=partial(click.echo, err=True),
     )
 

@@ -59,6 +59,10 @@ class SharedState(Protocol):
     def drop(self, name: str) -> None:
         """Delete a file."""
 
+    def take_warm(self) -> Any:
+        """What was recovered while this server was a standby (`server.recovered.Recovered`); None:
+        nothing was, or it was taken."""
+
     def announce(self, address: str) -> None:
         """Let other servers know where this one listens."""
 

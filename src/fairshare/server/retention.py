@@ -23,9 +23,9 @@ from fairshare.errors import InputError, JournalError
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
-from fairshare.runtime.projections.projections import Projections, checked_parts
+from fairshare.runtime.projections.projections import Projections
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.runtime.snapshot import freeze
 from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
@@ -47,22 +47,6 @@ else."""
 _HOUR_MS = 3_600_000
 
 _log = logging.getLogger("fairshare.retention")
-
-
-def restore(journal: SqliteJournal) -> tuple[Position, dict[str, Any]]:
-    """The newest readable snapshot, and the position after it; None if there is none.
-
-    An unreadable one is skipped for an older one with more records after it. The records are
-    checked when they are read: JournalError, if they begin after that position.
-    """
-    for sequence in reversed(journal.snapshots()):
-        try:
-            snapshot = journal.snapshot(sequence)
-            parts = checked_parts(thaw(snapshot))
-            return Position(snapshot.sequence, snapshot.now_ms), parts
-        except JournalError as error:
-            _log.warning("%s; going back to an older one", error)
-    return Position(), {}
 
 
 class FinishedApplications:

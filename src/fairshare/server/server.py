@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from fairshare.api.nodes import Gpu
-from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ExitCode, RequestRefused
 from fairshare.core.model.identifiers import (
@@ -31,15 +30,13 @@ from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError
 from fairshare.runtime.clock import Clock, WallClock
 from fairshare.runtime.collection import collect_rarely
-from fairshare.runtime.journal.protocol import ObservedJournal
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.application_versions import UnrecordedChanges
-from fairshare.runtime.projections.projections import MANAGER, Projections
+from fairshare.runtime.projections.projections import MANAGER
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.shared import shared_of
-from fairshare.runtime.snapshot import add_family
 from fairshare.server import journal_epochs
 from fairshare.server.access.audit import AuditLog
 from fairshare.server.access.authentication import Authentication
@@ -65,8 +62,9 @@ from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
 from fairshare.server.payloads import Payloads, Uploads
 from fairshare.server.proofs import Prover
+from fairshare.server.recovered import Recovered, restore
 from fairshare.server.refused_requests import RefusedRequests
-from fairshare.server.retention import Retention, restore
+from fairshare.server.retention import Retention
 from fairshare.server.rows import ApplicationRows, NodeRows
 from fairshare.server.service import Service, log_undecided
 from fairshare.server.settings import LiveSettings
@@ -77,7 +75,6 @@ from fairshare.server.stored_configuration import FILE as KEPT_FILE
 from fairshare.server.supervision import Supervisor, watch_journal
 from fairshare.server.users.groups import user_groups
 from fairshare.settings.engines import runs_here
-from fairshare.settings.registry import family_of
 from fairshare.this_machine import full_disk
 from fairshare.wording import STOPPED
 
@@ -262,13 +259,13 @@ class LiveServer:
         return WallClock(self._runtime.position.now_ms)
 
     def _recovered_runtime(self) -> Runtime:
-        self._since, parts = self._restored()
-        family = family_of(self.settings.scheduler)
-        add_family(family)  # its imports would stop everything at the first snapshot
-        manager: ResourceManager = parts.get(MANAGER) or ResourceManager(
-            family.create(self.settings.types)
-        )
-        self.projections = Projections(manager.state.types, parts)
+        kind = (self.settings.scheduler, self.settings.types)
+        warm: Recovered | None = None if self._shared is None else self._shared.take_warm()
+        recovered = warm or Recovered(*kind, *self._restored())
+        manager, self.projections = recovered.manager, recovered.projections
+        self._since = since = recovered.position
+        if warm is not None:
+            self._since = Position(max(self.journal.snapshots(), default=0))
         self._event_log = EventLog(manager.state, self.settings.log_format)
         runtime = Runtime(
             manager,
@@ -280,15 +277,11 @@ class LiveServer:
             unused_expiry_ms=self.settings.container_expiry_ms,
             on_undecided=log_undecided,
         )
-        recovered = Observers()
-        self.projections.subscribe(recovered, manager.scheduler)
-        position = runtime.recover(
-            ObservedJournal(self.journal, lambda record: recovered.observe((record,))),
-            self._since,
-        )
+        position = runtime.recover(recovered.observed(self.journal), since)
         if position.sequence:
-            found = (position.sequence, self._since.sequence)
-            _log.info("recovered up to record %d, from the snapshot behind %d", *found)
+            what = "the snapshot" if warm is None else "what this standby had read"
+            found = (position.sequence, what, since.sequence)
+            _log.info("recovered up to record %d, from %s behind %d", *found)
         return runtime
 
     def _parts(self) -> dict[str, object]:

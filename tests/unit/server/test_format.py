@@ -22,7 +22,7 @@ from fairshare.runtime.journal import sqlite
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import Projections
 from fairshare.runtime.recovery import recover
-from fairshare.server.retention import restore
+from fairshare.server.recovered import restore
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.state_directory import StateDirectory

@@ -22,6 +22,7 @@ import msgspec
 
 from fairshare.errors import FairshareError, JournalError
 from fairshare.runtime.shared import Row, Statement, UnavailableError, attach, detach
+from fairshare.server.recovered import Recovered
 from fairshare.server.shared import tables
 from fairshare.server.shared.database import Connection, Link, shown
 from fairshare.server.shared.leadership import BEAT_S, Holder
@@ -53,6 +54,7 @@ class LeadingState:
         self.directory = directory
         self.epoch = epoch
         self.set_back = False
+        self.warm: Recovered | None = None
         self.on_lost: Callable[[FairshareError], None] = lambda error: None
         self._holder = holder
         self._last = last
@@ -81,6 +83,11 @@ class LeadingState:
     def problem(self) -> str:
         """Why nothing can be recorded now."""
         return next(iter([*self._problems.values()]), "")
+
+    def take_warm(self) -> Recovered | None:
+        """What was recovered while this server was a standby."""
+        warm, self.warm = self.warm, None
+        return warm
 
     def announce(self, address: str) -> None:
         """Let other servers know where this one listens."""

@@ -12,9 +12,11 @@ from typing import Final, Self, cast
 
 import msgspec
 
-from fairshare.errors import FairshareError
+from fairshare.errors import FairshareError, JournalError
 from fairshare.runtime.clock import WallClock
+from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.shared import SharedState, UnavailableError, attach, detach
+from fairshare.server.recovered import Recovered
 from fairshare.server.shared import tables
 from fairshare.server.shared.copy import Copy, read_marker
 from fairshare.server.shared.database import Connection, DatabaseError, Link, link_to, shown
@@ -46,6 +48,7 @@ class Candidate:
         self._watch = Watch(takeover_s, this_server(self._directory).place)
         self._whole_s = 0.0
         self.leader: Holder | None = None
+        self._warm: Recovered | None = None
         self.warnings: list[str] = []
 
     @classmethod
@@ -76,6 +79,18 @@ class Candidate:
         """The database was away."""
         self._watch.begin_again()
 
+    def keep_warm(self, recovered: Callable[[SqliteJournal], Recovered]) -> None:
+        """Have the state in memory follow the copy, so that there is little left to read when this
+        server leads; `recovered` makes it. Without it a takeover only takes longer."""
+        assert self._copy is not None
+        try:
+            if self._warm is None:
+                self._warm = recovered(self._copy.journal)
+            self._warm.follow(self._copy.journal)
+        except JournalError as error:
+            _log.warning("the state is read again when this server leads: %s", error)
+            self._warm = None
+
     def look(self) -> Beat | None:
         """Bring the copy up to date; what was read if this server may lead now."""
         beat = self._link.run(tables.beat, tables.ANSWER_S)
@@ -98,7 +113,7 @@ class Candidate:
             cluster, life, last, number = self._link.run(_position, tables.ANSWER_S)
         self.close()
         leading = LeadingState(self._url, self._directory, epoch, holder, last=last, number=number)
-        leading.set_back = cluster.life != life
+        leading.set_back, leading.warm = cluster.life != life, self._warm
         _log.info("this server leads in epoch %d", epoch)
         return leading
 
@@ -151,6 +166,7 @@ async def wait_to_lead(
     standby: bool,
     serve_as_standby: Callable[[Callable[[], str]], contextlib.AbstractAsyncContextManager[None]],
     give_up: Callable[[], None],
+    recovered: Callable[[SqliteJournal], Recovered],
     say: Callable[[str], None],
 ) -> LeadingState:
     """Return when this server leads.
@@ -158,6 +174,7 @@ async def wait_to_lead(
     A `standby` waits for that as long as it takes, and answers meanwhile (`serve_as_standby`); also
     for a database that is away. Else DatabaseError names the server that leads. `give_up` is called
     first if another server leads: it stops what an earlier server has left on this machine.
+    `recovered` makes the state that follows meanwhile.
     """
     candidate = await asyncio.to_thread(Candidate.open, url, directory, takeover_s)
     try:
@@ -193,6 +210,8 @@ async def wait_to_lead(
                         f" {candidate.leader or 'another server'}; stop that server first, or"
                         " start this one with --standby"
                     )
+                if standby and candidate.leader is not None and not away:
+                    await asyncio.to_thread(candidate.keep_warm, recovered)
                 await asyncio.sleep(POLL_S)
     finally:
         await asyncio.to_thread(candidate.close)
