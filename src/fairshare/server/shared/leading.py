@@ -175,7 +175,7 @@ class LeadingState:
             self._grown[part] = self._grown.get(part, 0) + len(body)
             if self._grown[part] > max(_LEAST_IMAGE_BYTES, (self.directory / part).stat().st_size):
                 self._grown[part] = 0
-                self._soon(partial(self._put_image, part, None))
+                self._later.put(partial(self._put_image, part, None))
         return number
 
     def doubt(self, part: str) -> None:
@@ -185,7 +185,7 @@ class LeadingState:
 
     def _keep_image(self, part: str) -> None:
         self._number += 1
-        self._written(self._side, self._in_epoch(partial(self._put_image, part, self._number)))
+        self._written(self._side, partial(self._put_image, part, self._number))
         self._doubtful.discard(part)
         self._grown[part] = 0
 
@@ -200,8 +200,9 @@ class LeadingState:
             if number is None:
                 with contextlib.closing(sqlite3.connect(copy)) as opened:
                     number = applied_change(opened)
-            tables.put_file(connection, part, number, pieces_of(copy))
-        tables.delete_changes(connection, part, number)
+            with tables.leading(connection, self.epoch):
+                tables.put_file(connection, part, number, pieces_of(copy))
+                tables.delete_changes(connection, part, number)
 
     def keep(self, name: str, pieces: Iterable[bytes]) -> None:
         """Keep a file."""
@@ -240,13 +241,13 @@ class LeadingState:
     # What its threads do.
 
     def _soon(self, work: Callable[[Connection], None]) -> None:
-        self._later.put(work)
+        self._later.put(self._in_epoch(work))
 
     def _do_later(self) -> None:
         while (work := self._later.get()) is not None:
             while True:
                 try:
-                    self._written(self._late, self._in_epoch(work))
+                    self._written(self._late, work)
                     break
                 except UnavailableError:
                     if self._ended.wait(_PAUSE_S):

@@ -72,8 +72,16 @@ WITH {_LEADS} INSERT INTO fairshare_changes SELECT %s, %s, %s::bytea, %s FROM le
 """  # noqa: S608 - our own text
 _BEAT: Final = "UPDATE fairshare_beats SET count = count + 1 WHERE epoch = %s"
 _CLAIM: Final = """
-UPDATE fairshare_leader SET epoch = epoch + 1, holder = %s
-WHERE epoch = %s AND (holder = '' OR (SELECT count FROM fairshare_beats) = %s) RETURNING epoch
+WITH claimed AS (
+    UPDATE fairshare_leader SET epoch = epoch + 1, holder = %s
+    WHERE epoch = %s AND (holder = '' OR (SELECT count FROM fairshare_beats) = %s) RETURNING epoch
+)
+UPDATE fairshare_beats AS b SET epoch = c.epoch, count = b.count + 1 FROM claimed AS c
+RETURNING c.epoch
+"""
+_CHECK: Final = """
+SELECT set_config('idle_in_transaction_session_timeout', '3000', true)
+FROM fairshare_leader WHERE epoch = %s FOR SHARE
 """
 
 
@@ -241,12 +249,8 @@ def at_one_moment(connection: Connection) -> Iterator[None]:
 
 def claim(connection: Connection, seen: Beat, holder: str) -> int | None:
     """Lead, in the epoch that is returned, if nothing has changed since `seen`; None: it has."""
-    with connection.transaction():
-        row = connection.execute(_CLAIM, (holder, seen.epoch, seen.count)).fetchone()
-        if row is None:
-            return None
-        connection.execute("UPDATE fairshare_beats SET epoch = %s, count = count + 1", row)
-        return int(row[0])
+    row = connection.execute(_CLAIM, (holder, seen.epoch, seen.count)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def release(connection: Connection, epoch: int) -> None:
@@ -281,12 +285,13 @@ def change(connection: Connection, epoch: int, number: int, part: str, body: byt
 
 @contextlib.contextmanager
 def leading(connection: Connection, epoch: int) -> Iterator[Connection]:
-    """A transaction of the server of an epoch; raises LeadershipLost."""
+    """A transaction of the server of an epoch; raises LeadershipLost.
+
+    A takeover waits for its end. So the database ends it if this server is frozen or cut off in
+    between: nothing but statements may take time there.
+    """
     with connection.transaction():
-        found = connection.execute(
-            "SELECT 1 FROM fairshare_leader WHERE epoch = %s FOR SHARE", (epoch,)
-        ).fetchone()
-        if found is None:
+        if connection.execute(_CHECK, (epoch,)).fetchone() is None:
             raise lost(epoch, connection)
         yield connection
 

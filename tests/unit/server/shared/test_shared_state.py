@@ -422,3 +422,24 @@ def test_a_state_with_a_damaged_record_does_not_move(postgres, hosts):
         (None,)
     ]
     assert not (one / "shared.json").exists()
+
+
+def test_a_leader_that_is_frozen_in_the_middle_of_a_transaction_does_not_hold_up_the_next(
+    url, hosts
+):
+    one, two = hosts
+    with contextlib.closing(lead(url, one)) as leading, link_to(url, "frozen") as link:
+        goes_on = threading.Event()
+
+        def freeze(connection):
+            with tables.leading(connection, leading.epoch):
+                goes_on.wait(60)
+                tables.put_file(connection, "late", 99, (b"x",))
+
+        frozen = link.start(freeze)
+        time.sleep(0.5)
+        with contextlib.closing(lead(url, two)):
+            goes_on.set()
+            with pytest.raises(FairshareError):
+                frozen.result(10)
+            assert not (two / "late").exists()
