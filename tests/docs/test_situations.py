@@ -32,8 +32,8 @@ def test_the_commands_of_a_situation_print_what_its_page_quotes(
     for command, text in commands:
         result = CliRunner().invoke(fairshare, shlex.split(command), env={"COLUMNS": None})
         assert result.exit_code == 0, (command, result.output)
-        for block in re.findall(r"```\n(.*?)```", text, re.DOTALL):
-            for line in block.splitlines():
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+            for line in () if language else block.splitlines():
                 assert line in result.output.splitlines(), (command, line)
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -54,7 +55,9 @@ class Recovered:
         """The journal, whose records the projections follow when they are read."""
         return ObservedJournal(journal, lambda record: self._observers.observe((record,)))
 
-    def follow(self, journal: SqliteJournal) -> None:
-        """Apply what the journal has behind the position."""
+    def follow(self, journal: SqliteJournal, last: int | None = None) -> None:
+        """Apply what the journal has behind the position, up to a record or all."""
         records: Iterator[Record] = self.observed(journal).records(self.position.sequence)
+        if last is not None:
+            records = takewhile(lambda record: record.sequence <= last, records)
         self.position = recover(records, self.manager.state, self.position)

@@ -18,13 +18,12 @@ from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import Origin, World
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projections import MANAGER, Projections, checked_parts
-from fairshare.runtime.recovery import Position, recover
+from fairshare.runtime.recovery import Position
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server.long_history import LongHistory
+from fairshare.server.recovered import Recovered
 from fairshare.server.state_directory import ClusterIdentity, StateDirectory
-from fairshare.settings.registry import family_of
 
 MOST_TRIES: Final = 3
 """So often a moment is looked for while the server deletes its oldest records."""
@@ -186,22 +185,12 @@ class History:
         if base:
             snapshot = self.journal.snapshot(base)
             begin, parts = Position(base, snapshot.now_ms), checked_parts(thaw(snapshot))
-        family, types = family_of(self.identity.scheduler), self.identity.types()
-        manager: ResourceManager = parts.get(MANAGER) or ResourceManager(family.create(types))
-        projections, observers = Projections(types, parts), Observers()
-        projections.subscribe(observers, manager.scheduler)
-
-        def followed() -> Iterator[Record]:
-            for record in self.journal.records(base) if base < last else ():
-                yield record
-                observers.observe((record,))
-                if record.sequence == last:
-                    return
-
-        position = recover(followed(), manager.state, begin)
+        recovered = Recovered(self.identity.scheduler, self.identity.types(), begin, parts)
+        recovered.follow(self.journal, last)
+        position = recovered.position
         if cut.at_ms is not None:
             position = Position(position.sequence, cut.at_ms)
-        return Moment(position, manager, projections)
+        return Moment(position, recovered.manager, recovered.projections)
 
     def _last(self, cut: Cut) -> int:
         """The number of the last record that comes before a cut; 0: none does."""
