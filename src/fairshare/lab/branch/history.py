@@ -8,7 +8,7 @@ the journal keeps from before it; the records up to it are applied, and nothing 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from fairshare.cli.verbs import Failure
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -178,19 +178,26 @@ class History:
 
     def _moment(self, cut: Cut) -> Moment:
         last = self._last(cut)
-        base = max((one for one in self.journal.snapshots() if one <= last), default=0)
-        if base < self.journal.first_record() - 1:
+        first = self.journal.first_record()
+        begin, parts = self._base(last)
+        if begin.sequence < first - 1:
             raise self._too_early(cut)
-        begin, parts = Position(), {}
-        if base:
-            snapshot = self.journal.snapshot(base)
-            begin, parts = Position(base, snapshot.now_ms), checked_parts(thaw(snapshot))
         recovered = Recovered(self.identity.scheduler, self.identity.types(), begin, parts)
         recovered.follow(self.journal, last)
         position = recovered.position
         if cut.at_ms is not None:
             position = Position(position.sequence, cut.at_ms)
         return Moment(position, recovered.manager, recovered.projections)
+
+    def _base(self, last: int) -> tuple[Position, dict[str, Any]]:
+        """The newest readable state up to a record, and what it has; the empty one if none is."""
+        for sequence in reversed([one for one in self.journal.snapshots() if one <= last]):
+            try:
+                snapshot = self.journal.snapshot(sequence)
+                return Position(sequence, snapshot.now_ms), checked_parts(thaw(snapshot))
+            except JournalError:
+                continue  # as a server that starts goes back to an older one
+        return Position(), {}
 
     def _last(self, cut: Cut) -> int:
         """The number of the last record that comes before a cut; 0: none does."""

@@ -13,6 +13,7 @@ from fairshare.cli.verbs import fairshare
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.lab.branch.history import Cut, History
+from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, Projections
 from fairshare.runtime.recovery import recover
@@ -130,6 +131,16 @@ def test_a_moment_before_the_first_state_is_refused_with_the_one_that_is_kept(hi
         reported = at(history, moment, "queues")
         assert reported.exit_code == 1
         assert "its first state is that of record 20" in " ".join(reported.stderr.split())
+
+
+def test_a_damaged_state_is_left_out_while_the_records_before_it_are_kept(history):
+    before = at(history, instant(25), "apps", "--json").stdout
+    with contextlib.closing(SqliteJournal(history)) as journal:
+        journal.save(Snapshot(20, 0, 1, b"damaged"))
+    assert applications(at(history, instant(25), "apps", "--json")) == {
+        row["user"]: (row["state"], row["progress"]["succeeded"])
+        for row in json.loads(before)["applications"]
+    }
 
 
 def test_a_client_of_the_past_only_answers(history):
