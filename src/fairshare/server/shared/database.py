@@ -156,7 +156,8 @@ class Link:
                 )
             return work(self._connection)
         except self._driver.Error as error:
-            if not getattr(error, "sqlstate", None):
+            lost = self._connection is None or self._connection.closed
+            if lost or not getattr(error, "sqlstate", None):
                 self._disconnect()
             raise trouble(self.url, error) from error
         except BaseException:

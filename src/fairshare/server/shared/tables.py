@@ -253,6 +253,17 @@ def claim(connection: Connection, seen: Beat, holder: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def end_blockers(connection: Connection) -> None:
+    """End the sessions that a claim waits for: a former leader that is frozen or cut off in the
+    middle of a statement would hold it up for ever."""
+    connection.execute(
+        "SELECT pg_terminate_backend(blocker) FROM pg_stat_activity AS waiting,"
+        " unnest(pg_blocking_pids(waiting.pid)) AS blocker WHERE waiting.usename = current_user"
+        " AND waiting.wait_event_type = 'Lock'"
+        " AND position('fairshare_leader SET epoch' IN waiting.query) > 0"
+    )
+
+
 def release(connection: Connection, epoch: int) -> None:
     """Lead no longer: the next server need not wait."""
     connection.execute("UPDATE fairshare_leader SET holder = '' WHERE epoch = %s", (epoch,))

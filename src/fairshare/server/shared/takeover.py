@@ -27,6 +27,7 @@ from fairshare.server.state_directory import open_state_directory
 
 POLL_S: Final = 0.25
 FILES_S: Final = 2.0
+CLAIM_S: Final = 2.0
 FOLLOW_S: Final = 3_600.0
 """How long a copy may take; the first one has everything to fetch."""
 
@@ -130,7 +131,16 @@ class Candidate:
     def _claimed(self, beat: Beat) -> Iterator[int | None]:
         """Lead in the epoch that is given, which is given up after an error; None: not possible."""
         text = msgspec.json.encode(this_server(self._directory)).decode()
-        epoch = self._link.run(lambda one: tables.claim(one, beat, text), tables.ANSWER_S)
+        claiming = self._link.start(lambda one: tables.claim(one, beat, text))
+        try:
+            epoch = claiming.result(CLAIM_S)
+        except TimeoutError:
+            with link_to(self._url, "claim") as other:
+                other.run(tables.end_blockers, tables.ANSWER_S)
+            try:
+                epoch = claiming.result(tables.ANSWER_S)
+            except TimeoutError:
+                raise self._link.unanswered(tables.ANSWER_S) from None
         try:
             yield epoch
         except BaseException:

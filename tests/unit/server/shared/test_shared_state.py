@@ -424,8 +424,9 @@ def test_a_state_with_a_damaged_record_does_not_move(postgres, hosts):
     assert not (one / "shared.json").exists()
 
 
-def test_a_leader_that_is_frozen_in_the_middle_of_a_transaction_does_not_hold_up_the_next(
-    url, hosts
+@pytest.mark.parametrize("limit", ["3s", "0"])
+def test_a_leader_frozen_in_the_middle_of_a_transaction_does_not_hold_up_the_next(
+    url, hosts, limit
 ):
     one, two = hosts
     with contextlib.closing(lead(url, one)) as leading, link_to(url, "frozen") as link:
@@ -433,6 +434,7 @@ def test_a_leader_that_is_frozen_in_the_middle_of_a_transaction_does_not_hold_up
 
         def freeze(connection):
             with tables.leading(connection, leading.epoch):
+                connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{limit}'")
                 goes_on.wait(60)
                 tables.put_file(connection, "late", 99, (b"x",))
 
