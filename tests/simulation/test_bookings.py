@@ -134,6 +134,49 @@ def test_what_runs_beyond_the_start_runs_to_its_end_or_is_preempted_as_configure
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_booking_that_gets_another_holder_preempts_for_that_one(lab, scheduler):
+    lab = with_bob(lab(scheduler, PREEMPTS))
+    lab.submit("a", "ann", SLOTS, task_s=5 * 3_600)
+    start_ms = lab.now_ms
+    queue, user = holder_of(scheduler)
+    others = ("a", "") if not user else (queue, "ann")
+    assert book(lab, 0, start_ms + HOUR_MS, holder=others) == ""
+    lab.submit("b", "bob", 20, task_s=3_600)
+    lab.advance(120)
+    assert lab.used_by("bob") == 0
+    assert book(lab, start_ms, start_ms + HOUR_MS, replace=True) == ""
+    lab.advance(10)
+    assert (lab.used_by("ann"), lab.used_by("bob")) == (SLOTS - 8, 8)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_booking_preempts_for_what_a_lost_node_had_of_it(lab, scheduler):
+    lab = with_bob(lab(scheduler, PREEMPTS))
+    lab.submit("a", "ann", SLOTS, task_s=5 * 3_600)
+    lab.submit("b", "bob", SLOTS, task_s=5 * 3_600)
+    assert book(lab, 0, lab.now_ms + HOUR_MS) == ""
+    lab.advance(70)
+    assert (lab.used_by("ann"), lab.used_by("bob")) == (SLOTS - 8, 8)
+    lab.simulator.handle(NodeLost("n2", "LOST", ""))
+    lab.advance(70)
+    assert (lab.used_by("ann"), lab.used_by("bob")) == (SLOTS // 2 - 8, 8)
+
+
+@pytest.mark.parametrize("scheduler", ["fair", "capacity"])
+def test_a_booking_that_begins_later_has_its_own_time_until_it_preempts(lab, scheduler):
+    lab = with_bob(lab(scheduler, PREEMPTS))
+    lab.submit("a", "ann", SLOTS, task_s=5 * 3_600)
+    start_ms = lab.now_ms + MINUTE_MS
+    assert book(lab, start_ms, start_ms + HOUR_MS) == ""
+    later = {"name": "later", "holder": ("p", "")}
+    assert book(lab, start_ms + MINUTE_MS // 2, start_ms + HOUR_MS, **later) == ""
+    lab.advance(125)
+    assert lab.used_by("ann") == SLOTS - 8
+    lab.advance(30)
+    assert lab.used_by("ann") == SLOTS - 16
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_a_task_with_a_limit_makes_room_at_the_start(lab, scheduler):
     lab = with_bob(lab(scheduler))
     start_ms = lab.now_ms + 30 * MINUTE_MS

@@ -26,7 +26,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.inputs import AdvanceBookings, CancelBooking, MakeBooking
 from fairshare.core.model.queues import ROOT, full_name
 from fairshare.core.model.resources import Resource, add, subtract, total
-from fairshare.core.schedulers.bookings import NOT_THERE, owed, protects
+from fairshare.core.schedulers.bookings import NOT_THERE, owed, protects, used_by
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step, leaves_below
 from fairshare.wording import counted
 
@@ -182,30 +182,26 @@ def _at_that_time(
 
 
 def _advance(scheduler: Scheduler, step: Step) -> None:
-    state = scheduler.state
-    before = {(span.name, span.from_ms, span.resource) for span in state.kept if span.preempts}
     step.emit(BookingsAdvanced())
-    new = [
-        span
-        for span in state.kept
-        if span.preempts and (span.name, span.from_ms, span.resource) not in before
-    ]
-    if new:
-        _preempt(state, step, new)
+    preempting = tuple(span for span in scheduler.state.kept if span.preempts)
+    if preempting:
+        _preempt(scheduler.state, step, preempting)
 
 
-def _preempt(state: State, step: Step, new: list[Kept]) -> None:
-    """Preempt what is in the way of the bookings that are on: masters last, otherwise the newest
-    first; nothing that another booking promises."""
-    begun = tuple(span for span in state.kept if span.begun)
-    free = subtract(state.total, state.used)
-    missing = [
-        most - amount if any(span.resource[place] for span in new) else 0
-        for place, (most, amount) in enumerate(
-            zip(owed(state, begun, NOT_THERE), free, strict=True)
+def _preempt(state: State, step: Step, kept: tuple[Kept, ...]) -> None:
+    """Preempt what is in the way of these bookings: masters last, otherwise the newest first;
+    nothing that another booking promises."""
+    missing = subtract(owed(state, kept, NOT_THERE), subtract(state.total, state.used))
+    if max(missing) <= 0:
+        return
+    names = ", ".join(
+        span.name
+        for span, used in ((span, used_by(state, span.holder)) for span in kept)
+        if any(
+            lack > 0 and most > amount
+            for lack, most, amount in zip(missing, span.resource, used, strict=True)
         )
-    ]
-    names = ", ".join(span.name for span in new)
+    )
     reason = f"Container preempted by scheduler: booking {names} needs its room"
     for record in _newest(state):
         if max(missing) <= 0:

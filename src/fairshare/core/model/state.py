@@ -44,6 +44,7 @@ from fairshare.core.model.events import (
     MasterStarted,
     MasterUnregistered,
     NodeRemoved,
+    NodeTotalChanged,
     NumbersContinued,
     OffersCounted,
     PriorityChanged,
@@ -408,6 +409,15 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
         self._drop_reservation(self.nodes[event.node])
         super()._node_removed(now_ms, event)
+        self._less_room(now_ms)
+
+    def _node_total_changed(self, now_ms: int, event: NodeTotalChanged) -> None:
+        super()._node_total_changed(now_ms, event)
+        self._less_room(now_ms)
+
+    def _less_room(self, now_ms: int) -> None:
+        if any(span.preempts for span in self.kept):  # it may need the room of others
+            self.bookings_ms = now_ms
 
     def _queue_created(self, now_ms: int, event: QueueCreated) -> None:
         self.queues[event.queue] = self.new_queue(event.queue, event.leaf, event.dynamic)
