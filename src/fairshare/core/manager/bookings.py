@@ -214,7 +214,7 @@ def _preempt(state: State, step: Step, kept: tuple[Kept, ...]) -> None:
             continue
         if protects(state, attempt, record.resource):
             continue
-        missing = [lack - amount for lack, amount in zip(missing, record.resource, strict=True)]
+        missing = subtract(missing, record.resource)
         step.emit(ContainerCompleted(record.container, ExitCode.PREEMPTED, reason))
 
 
