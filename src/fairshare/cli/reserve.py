@@ -1,6 +1,7 @@
 """The verb `reserve`: bookings of resources for a deadline or a course."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -121,6 +122,11 @@ def _changed(client: Client, name: str, given: dict[str, Any]) -> Booking:
         raise InputError("unknown-booking", f"there is no booking {name!r}")
     spans = [(span.from_ms, span.until_ms) for span in before.spans]
     if "end" in given:
+        if len(spans) > 1 and not given.keys() & {"weekly", "daily"}:
+            raise click.UsageError(
+                f"{name} has {counted(len(spans), 'time')}, of which one would be left: give"
+                " --weekly-until or --daily-until, too, or cancel it and book again"
+            )
         spans = _spans(given, spans[0][0])
     elif given.keys() & {"start", "weekly", "daily"}:
         raise click.UsageError("to change its times, give --until, too")
@@ -165,12 +171,13 @@ def _spans(given: dict[str, Any], start_ms: int | None) -> list[tuple[int, int]]
         start_ms = parse_instant_ms("+0s")
     begin, end = (_local(at_ms) for at_ms in (start_ms, until_ms))
     spans: list[tuple[int, int]] = []
-    while len(spans) < _MOST:
-        later = timedelta(days=days * len(spans))
-        span = _ms(begin + later), _ms(end + later)
-        if span[0] >= last_ms:
-            break
-        spans.append(span)
+    with suppress(OverflowError):  # the calendar ends
+        while len(spans) < _MOST:
+            later = timedelta(days=days * len(spans))
+            span = _ms(begin + later), _ms(end + later)
+            if span[0] >= last_ms:
+                break
+            spans.append(span)
     if not spans:
         raise click.UsageError(f"it begins after its last day, {last}")
     return spans

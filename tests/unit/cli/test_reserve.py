@@ -134,3 +134,21 @@ def test_a_change_of_times_needs_their_end_and_a_booking_that_is_there(run, clus
     cluster.answers["/bookings"] = LIST
     assert "give --until" in run("reserve", "course", "--change", "--from", "22:00").stderr
     assert "no booking 'other'" in run("reserve", "other", "--change", "--gpus", "1").stderr
+
+
+def test_a_change_of_one_time_does_not_drop_the_others(run, cluster):
+    cluster.answers["/bookings"] = LIST
+    result = run("reserve", "course", "--change", "--until", "13:00")
+    assert result.exit_code == 2
+    assert "course has 2 times" in result.stderr
+    assert cluster.posted() == []
+    again = ("--from", "2026-12-01T10:00", "--until", "13:00", "--weekly-until", "2026-12-08")
+    cluster.answers["/bookings"] = LIST | COURSE
+    assert run("reserve", "course", "--change", *again).exit_code == 0
+    assert [len(body["spans"]) for _, body in cluster.posted()] == [2]
+
+
+def test_a_course_until_the_end_of_the_calendar_has_the_times_that_exist(run, booked):
+    last = ("--from", "9999-12-31T10:00", "--until", "12:00", "--weekly-until", "9999-12-31")
+    assert run("reserve", "course", *BOOK[:4], *last).exit_code == 0
+    assert len(booked()["spans"]) == 1
