@@ -506,7 +506,8 @@ def _of_gangs(application: Application, limits: Limits, state: "State") -> Itera
             too_small = [bound for bound in bounds if bound.most <= gang.most]
         else:
             too_small = [bound for bound in bounds if bound.now < about.containers]
-        also = tuple(_about(about, bound.reason) for bound in too_small)
+        alone = state.counts_memory_alone
+        also = tuple(_about(about, bound.reason, memory_alone=alone) for bound in too_small)
         yield msgspec.structs.replace(about, also=also)
 
 
@@ -542,8 +543,8 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
     never = _of_places(offers, about)
     if never is not None:
         return never
-    obstacles = [_about(about, reason) for reason in view.limits.of_ask(key, size)]
-    obstacles += [_about(about, reason) for reason in _of_bookings(view, key, size)]
+    found = (*view.limits.of_ask(key, size), *_of_bookings(view, key, size))
+    obstacles = [_about(about, reason, memory_alone=view.memory_alone) for reason in found]
     room = _of_room(view, key, offers, about)
     if not obstacles:
         return room
@@ -599,9 +600,10 @@ def _with_preemption(view: _View, key: AskKey, reason: Reason) -> Reason:
     return msgspec.structs.replace(reason, preemption=view.preemptions[wanted])
 
 
-def _about(about: Reason, reason: Reason) -> Reason:
+def _about(about: Reason, reason: Reason, *, memory_alone: bool) -> Reason:
     limit, wanted = reason.limit, about.wanted
-    above = limit is not None and wanted is not None and not fits(wanted, limit)
+    types = 1 if memory_alone else None  # the others do not count
+    above = limit is not None and wanted is not None and not fits(wanted[:types], limit[:types])
     return msgspec.structs.replace(
         reason,
         never=reason.cause is Cause.QUEUE_MAXIMUM and above,

@@ -276,6 +276,17 @@ def test_a_container_larger_than_its_queues_maximum_never_starts(settings):
     assert "containers" not in words.remedy
 
 
+def test_vcores_that_a_memory_calculator_ignores_never_limit_a_container():
+    nodes = (("n1", (8192, 1)),)  # half of it has no vcore
+    cluster = Cluster("capacity", parts(parent=50.0), nodes)
+    cluster.submit(ask(4), queue="root.p.x")
+    cluster.run()
+    one = cluster.submit(ask(1), queue="root.p.x")
+    cluster.run()
+    reason, _ = explained(cluster, one)
+    assert (reason.cause, reason.never) == (Cause.QUEUE_MAXIMUM, False)
+
+
 def test_a_queue_that_may_run_nothing_says_that_waiting_does_not_help():
     def settings(most):
         return fair([QueueSettings("root.a", max_running_applications=most)])
