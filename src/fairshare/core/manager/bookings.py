@@ -54,7 +54,10 @@ def make(scheduler: Scheduler, step: Step, given: MakeBooking) -> None:
     _check_holder(state, booking)
     spans = _checked_spans(booking.spans, step.now_ms, () if before is None else before.spans)
     booking = msgspec.structs.replace(
-        booking, queue=full_name(booking.queue), spans=spans, made_by=given.user
+        booking,
+        queue=full_name(booking.queue),
+        spans=spans,
+        made_by=booking.made_by or given.user,
     )
     _check_room(state, booking)
     step.emit(BookingMade(booking))

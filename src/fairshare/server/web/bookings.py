@@ -14,7 +14,7 @@ from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.bookings import used_by
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
-from fairshare.server.web.actors import administrator_of
+from fairshare.server.web.actors import administrator_of, caller_of
 from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import serve
 from fairshare.server.web.requests import read_body, read_parameters, server_of
@@ -59,6 +59,7 @@ async def make_booking(request: Request) -> Response:
         types.vector(body.resources),
         tuple(Span(span.from_ms, span.until_ms) for span in body.spans),
         body.holder or "",
+        made_by=caller_of(request, body.user),
     )
     actor = await administrator_of(request, body)
     await service.ask(MakeBooking(booking, body.replace, *actor))

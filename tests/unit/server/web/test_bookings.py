@@ -1,6 +1,7 @@
 """Bookings over REST: made, changed, cancelled, and as readers see them while one is on."""
 
 import pytest
+from tests.unit.server.web.test_authentication import door  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.anyio
 
@@ -72,3 +73,14 @@ async def test_a_wrong_booking_is_refused_with_what_is_wrong(page, changes, stat
     assert answer.status_code == status, answer.text
     assert words in answer.text
     assert (await page.post("/bookings/none/cancel", json={})).status_code == 404
+
+
+async def test_a_booking_has_the_name_of_the_administrator_that_books(door):  # noqa: F811
+    async with door.as_user("eve", administrator=True) as eve, door.as_user("ann") as ann:
+        body = booking(await now_ms(eve))
+        assert (await eve.post("/bookings", json=body)).json()["made_by"] == "eve"
+        refused = await ann.post("/bookings", json=body | {"name": "mine"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "access-denied")
+        assert [one["made_by"] for one in (await ann.get("/bookings")).json()["bookings"]] == [
+            "eve"
+        ]
