@@ -121,7 +121,8 @@ def proved_parts(proved: Proved) -> list[Part]:
     if proved.starts_after_ms is None:
         span = duration_text(proved.horizon_ms)
         return [*parts, Styled(f"If nothing is done, it does not start within {span}.")]
-    return [*parts, Styled(f"If nothing is done, {_starts(proved.starts_after_ms)}.")]
+    basis = "if what runs takes as long as its like took before"
+    return [*parts, Styled(f"If nothing is done, {_starts(proved.starts_after_ms)}, {basis}.")]
 
 
 def _starts(after_ms: int) -> str:
