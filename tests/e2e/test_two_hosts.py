@@ -109,7 +109,10 @@ def test_a_server_on_another_host_takes_over_with_everything(hosts, tmp_path):
         runs = submit(client, f"sleep 300 # {tmp_path}/runs")
         until(lambda: processes(f"{tmp_path}/runs"))
         left = processes(f"{tmp_path}/runs")
-    answer = httpx.get(f"{two.url}/api/v1/cluster", trust_env=False)
+    # The address of the server that leads comes with its next beat.
+    asked = f"{two.url}/api/v1/cluster"
+    until(lambda: httpx.get(asked, trust_env=False).status_code == 307)
+    answer = httpx.get(asked, trust_env=False)
     assert (answer.status_code, answer.headers["location"]) == (307, f"{one.url}/api/v1/cluster")
     one.process.kill()
     one.process.wait()
