@@ -145,7 +145,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         sharing.settle_steady_shares(self)  # as in Hadoop, before parents limit their children
         for queue in self.queues.values():
             tree.limit_by_parent(self, queue)
-            orders.reorder(queue, self.total, remembers=self.ledger is not None)
+            orders.reorder(queue, self.total, remembers=self.remembers)
 
     def _queue_conversion_pending(self, now_ms: int, event: QueueConversionPending) -> None:
         if event.pending:
@@ -198,7 +198,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
                 if queue.parent is not None:
                     queue.parent.shares_stale = True
             if queue.policy.depends_on_cluster:
-                orders.reorder(queue, self.total, remembers=self.ledger is not None)
+                orders.reorder(queue, self.total, remembers=self.remembers)
 
     def weight_of(self, queue: FairQueue) -> float:
         """The weight of the file."""
@@ -208,12 +208,18 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         """With all policies but fifo."""
         return leaf.policy.name != "fifo"
 
+    @property
+    def remembers(self) -> bool:
+        """Whether anything may be charged: only then a charge is looked for in each key."""
+        ledger = self.ledger
+        return ledger is not None and bool(ledger.charges or ledger.fairness.budgets)
+
     def charges_changed(self) -> None:
         """The orders follow."""
         for attempt in self.attempts.values():
             attempt.charge = attempt.leaf.charges.get(attempt.user)
         for queue in self.queues.values():
-            orders.reorder(queue, self.total, remembers=self.ledger is not None)
+            orders.reorder(queue, self.total, remembers=self.remembers)
 
     # Containers.
 

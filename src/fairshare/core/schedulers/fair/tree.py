@@ -73,7 +73,7 @@ def configure(state: "FairState", queue: FairQueue, *, policy: bool = True) -> N
     _take_preemption(queue, own or QueueSettings(queue.name), allocations)
     if policy:
         queue.policy = policy_of(allocations, queue.name)
-    orders.follow(queue, state.total, remembers=state.ledger is not None)
+    orders.follow(queue, state.total, remembers=state.remembers)
     queue.shares_stale = True
     queue.sizes_stale = True
     _bound(state, queue)
