@@ -1,7 +1,8 @@
 """How Sphinx builds the site of these pages: `make docs`.
 
 index.md lists the pages; the navigation is made from its headings and lists. A page that it does
-not list, a link to nothing, an unknown anchor, and a load from another host fail the build.
+not list, a link to nothing, an unknown anchor, and a load from another host fail the build. The
+pages in `generated` are there for the build only (`tests/references.py`).
 """
 
 import os
@@ -23,6 +24,14 @@ html_show_copyright = False
 
 LISTED = re.compile(r"^\* \[[^\]]*\]\(([^)#]+)\.md\)", re.M)
 ELSEWHERE = re.compile(r"(?<=\]\()((?:\.\./)+[^)#]+\.md)(?=\))")
+
+
+def with_generated(text: str, docs: Path) -> str:
+    """The text of index.md whose last section of references also lists the generated pages."""
+    pages = sorted(docs.glob("generated/*.md"))
+    titles = {page.name: page.read_text(encoding="utf-8").splitlines()[0][2:] for page in pages}
+    links = [f"* [{title}](generated/{name})\n" for name, title in titles.items()]
+    return text.replace("\n## Explanation\n", "".join(links) + "\n## Explanation\n")
 
 
 def navigation(text: str) -> str:
@@ -78,7 +87,7 @@ def loads_from_other_hosts(name: str, text: str) -> list[str]:
 
 def read(app: Any, name: str, source: list[str]) -> None:
     if name == "index":
-        source[0] = navigation(source[0])
+        source[0] = navigation(with_generated(source[0], Path(app.srcdir)))
     elif name == "decisions/README":
         source[0] += "\n```{toctree}\n:glob:\n\n0*\n```\n"
     source[0] = with_files_of_the_checkout(

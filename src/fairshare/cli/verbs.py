@@ -22,6 +22,7 @@ from typing import IO, Any, Final
 import click
 
 from fairshare import __path__, __version__
+from fairshare.cli.examples import show_examples
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.wording import failed_call, plain_lines
 
@@ -262,6 +263,7 @@ class Verbs(click.Group):
         if not _is_installed(cmd_name):
             return None
         command = verb_of(cmd_name)
+        show_examples(command, cmd_name)
         if not gc.isenabled():  # `main` left it to this place
             gc.freeze()  # what is imported stays to the end
             gc.enable()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
-from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from fairshare.api.applications import Container
@@ -26,6 +26,7 @@ from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.protocol import Engine, GpuUse, HostEngine, MeasuresGpus
 from fairshare.errors import InputError
 from fairshare.runtime.projections.container_history import ContainerHistory
+from fairshare.server.metric_families import gauge
 from fairshare.server.service import Service
 from fairshare.wording import counted
 
@@ -152,20 +153,9 @@ class GpuCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The last sample."""
-        labels = ["node", "gpu"]
-        memory = GaugeMetricFamily("fairshare_gpu_memory_bytes", "Memory of a GPU.", labels=labels)
-        used = GaugeMetricFamily(
-            "fairshare_gpu_memory_used_bytes", "Memory in use on a GPU.", labels=labels
-        )
-        busy = GaugeMetricFamily(
-            "fairshare_gpu_utilization_ratio", "How busy a GPU is, 0 to 1.", labels=labels
-        )
-        idle = GaugeMetricFamily(
-            "fairshare_gpu_idle_seconds", "How long its container has not used it.", labels=labels
-        )
-        elsewhere = GaugeMetricFamily(
-            "fairshare_gpu_used_elsewhere", "1 for a GPU that others use.", labels=labels
-        )
+        memory, used = gauge("gpu_memory_bytes"), gauge("gpu_memory_used_bytes")
+        busy, idle = gauge("gpu_utilization_ratio"), gauge("gpu_idle_seconds")
+        elsewhere, held = gauge("gpu_used_elsewhere"), gauge("gpu_held")
         for use in uses_of(self._engine):
             place = [use.node, use.name]
             if use.memory_mb:
@@ -178,9 +168,6 @@ class GpuCollector(Collector):
                 elsewhere.add_metric(place, use.elsewhere)
             if use.utilization_percent is not None:
                 busy.add_metric(place, use.utilization_percent / 100)
-        held = GaugeMetricFamily(
-            "fairshare_gpu_held", "1 for a GPU that a container has.", labels=[*labels, "user"]
-        )
         for holder in self._holders():
             held.add_metric(holder, 1)
         yield from (

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
@@ -41,12 +41,20 @@ from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
 from fairshare.server.insight.shares import Shares
 from fairshare.server.insight.why import CAUSES
+from fairshare.server.metric_families import (
+    COUNTERS,
+    GAUGES,
+    HISTOGRAMS,
+    QUEUE_CAPACITIES,
+    QUEUE_NUMBERS,
+    QUEUE_VECTORS,
+    counter,
+    gauge,
+)
 from fairshare.server.service import Service
 from fairshare.server.slices import made_in_slices
 
 LAG_INTERVAL_S = 0.5
-_SHORT_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-_LONG_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
 class Metrics:
@@ -57,35 +65,27 @@ class Metrics:
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
 
-        def counter(name: str, text: str, *labels: str) -> Counter:
+        def count(name: str) -> Counter:
+            text, labels = COUNTERS[name]
             return Counter(f"fairshare_{name}", text, labels, registry=registry)
 
-        def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        def duration(name: str) -> Histogram:
+            text, labels, buckets = HISTOGRAMS[f"{name}_seconds"]
             name = f"fairshare_{name}_seconds"
             return Histogram(name, text, labels, buckets=buckets, registry=registry)
 
-        self._records = counter("journal_records", "Records committed since the start.")
-        self._snapshots = counter("snapshots", "Snapshots taken since the start.")
-        self._allocated = counter("containers_allocated", "Containers granted.", "locality")
-        self._completed = counter("containers_completed", "Containers that ended.", "outcome")
-        self._preempted = counter("containers_preempted", "Containers killed for others.")
-        self._marked = counter("containers_marked", "Containers chosen to be preempted.")
-        self._submitted = counter("applications_submitted", "Applications accepted.")
-        self._rejected = counter("applications_rejected", "Applications refused.", "code")
-        self._ended = counter("applications_ended", "Applications that are over.", "state")
-        self._refused = counter("requests_refused", "Calls the manager refused.", "code")
-        self._requests = counter("http_requests", "Answers.", "method", "path", "status")
-        self._inputs = counter("inputs", "Inputs that were decided.")
-        self._decision = histogram(
-            "decision", "One turn of the writer: inputs, shares, grants; without commit.", _SHORT_S
-        )
-        self._commit = histogram("journal_commit", "One commit, until it is on disk.", _SHORT_S)
-        self._answering = histogram(
-            "http_request", "From a request to its answer.", _LONG_S, "method", "path"
-        )
-        self._lag = histogram("loop_lag", "How late the event loop wakes a sleeper.", _SHORT_S)
+        self._records, self._snapshots = count("journal_records"), count("snapshots")
+        self._allocated = count("containers_allocated")
+        self._completed = count("containers_completed")
+        self._preempted, self._marked = count("containers_preempted"), count("containers_marked")
+        self._submitted = count("applications_submitted")
+        self._rejected, self._ended = count("applications_rejected"), count("applications_ended")
+        self._refused, self._inputs = count("requests_refused"), count("inputs")
+        self._requests, self._answering = count("http_requests"), duration("http_request")
+        self._decision, self._commit = duration("decision"), duration("journal_commit")
+        self._lag = duration("loop_lag")
         self._streams = Gauge(
-            "fairshare_event_streams", "Open streams of events.", registry=registry
+            "fairshare_event_streams", GAUGES["event_streams"][0], registry=registry
         )
         self._committing_s = 0.0
 
@@ -285,33 +285,6 @@ class LiveCounts:
         return cost_s + time.perf_counter() - began_s
 
 
-_VECTORS: Final = {
-    "used": "What containers have",
-    "reserved": "What nodes are kept free for",
-    "demand": "What is used and wanted",
-    "pending": "What is wanted and not granted yet",
-    "min_share": "The minimum share",
-    "max_share": "The maximum share",
-    "fair_share": "The fair share of the last update",
-    "steady_fair_share": "The fair share if all queues were busy",
-}
-_NUMBERS: Final = {
-    "weight": "The weight",
-    "running_applications": "Applications that may run",
-    "pending_applications": "Applications that a limit holds back",
-    "containers": "Containers that live",
-    "reserved_containers": "Nodes that are kept free",
-}
-_CAPACITIES: Final = (
-    "capacity",
-    "max_capacity",
-    "absolute_capacity",
-    "absolute_max_capacity",
-    "used_capacity",
-    "absolute_used_capacity",
-)
-
-
 class _One(Collector):
     """A registry of one family."""
 
@@ -373,53 +346,38 @@ class StateMetrics:
             ("available", cluster.available),
             ("pending", cluster.pending),
         ):
-            family = GaugeMetricFamily(
-                f"fairshare_cluster_{name}", f"Of the whole cluster: {name}.", labels=["resource"]
-            )
+            family = gauge(f"cluster_{name}")
             self._add(family, [], vector)
             yield family
-        yield GaugeMetricFamily(
-            "fairshare_containers", "Containers that live.", value=cluster.containers
-        )
-        yield GaugeMetricFamily(
-            "fairshare_safe_mode",
-            "1 while nothing is admitted and granted.",
-            value=float(cluster.safe_mode),
-        )
-        applications = GaugeMetricFamily(
-            "fairshare_applications", "Applications that are known.", labels=["state"]
-        )
+        for name, value in (
+            ("containers", cluster.containers),
+            ("safe_mode", cluster.safe_mode),
+            ("journal_sequence", service.version),
+        ):
+            family = gauge(name)
+            family.add_metric((), float(value))
+            yield family
+        applications, nodes = gauge("applications"), gauge("nodes")
         for state, count in cluster.applications.items():
             applications.add_metric([state], count)
-        yield applications
-        nodes = GaugeMetricFamily("fairshare_nodes", "Nodes that are there.", labels=["state"])
         for state, count in sorted(
             collections.Counter(n.state for n in service.views.nodes).items()
         ):
             nodes.add_metric([state], count)
-        yield nodes
-        yield GaugeMetricFamily(
-            "fairshare_journal_sequence", "The number of the last record.", value=service.version
-        )
+        yield from (applications, nodes)
 
     def _queues(self, queues: Sequence[QueueView]) -> Iterator[Metric]:
-        for name, text in _VECTORS.items():
-            family = GaugeMetricFamily(
-                f"fairshare_queue_{name}", f"{text}, by queue.", labels=["queue", "resource"]
-            )
+        for name in QUEUE_VECTORS:
+            family = gauge(f"queue_{name}")
             for queue in queues:
                 self._add(family, [queue.name], getattr(queue, name))
             yield family
-        for name, text in _NUMBERS.items():
-            family = GaugeMetricFamily(
-                f"fairshare_queue_{name}", f"{text}, by queue.", labels=["queue"]
-            )
+        for name in QUEUE_NUMBERS:
+            family = gauge(f"queue_{name}")
             for queue in queues:
                 family.add_metric([queue.name], getattr(queue, name))
             yield family
-        preempted = CounterMetricFamily(
-            "fairshare_queue_preempted", "Containers killed for others.", labels=["queue"]
-        )
+        preempted = counter("queue_preempted")
         for queue in queues:
             preempted.add_metric([queue.name], queue.preempted)
         yield preempted
@@ -433,19 +391,8 @@ class StateMetrics:
         counts = self._causes.users
         order = sorted(counts, key=lambda user: (-counts[user].containers, user))
         labels = {user: user for user in order[:MOST_USERS]}
-        containers, applications = (
-            GaugeMetricFamily(f"fairshare_user_{name}", f"{text}, by user.", labels=names)
-            for name, text, names in (
-                ("containers", "Containers that live", ["user"]),
-                ("applications", "Applications that have not ended", ["user", "state"]),
-            )
-        )
-        vectors = {
-            name: GaugeMetricFamily(
-                f"fairshare_user_{name}", f"{text}, by user.", labels=["user", "resource"]
-            )
-            for name, text in (("used", _VECTORS["used"]), ("pending", _VECTORS["pending"]))
-        }
+        containers, applications = gauge("user_containers"), gauge("user_applications")
+        vectors = {name: gauge(f"user_{name}") for name in ("used", "pending")}
         sums: dict[str, UserCounts] = {}
         for user in order:
             label = labels.get(user, OTHER_USERS)
@@ -469,11 +416,7 @@ class StateMetrics:
     def _owed(self, queues: Sequence[QueueView]) -> Metric:
         """What leaf queues are owed of the type that they use most of, by kind of cause: each kind
         claims what its applications lack, until the gap is filled."""
-        family = GaugeMetricFamily(
-            "fairshare_owed",
-            "What leaf queues are entitled to and do not have, by kind of cause.",
-            labels=["queue", "resource", "cause"],
-        )
+        family = gauge("owed")
         types = self._service.state.types
         shares = Shares(queues, self._service.views.cluster.total, types)
         for queue in queues:
@@ -496,16 +439,7 @@ class StateMetrics:
         state, now_ms = self._service.state, self._service.now_ms()
         pasts = pasts_of_queues(state, now_ms).values()
         if pasts:
-            average = GaugeMetricFamily(
-                "fairshare_queue_past",
-                "What was used on average in the past, by queue.",
-                labels=["queue", "resource"],
-            )
-            factor = GaugeMetricFamily(
-                "fairshare_queue_past_factor",
-                "The share with the past divided by the one without, by queue.",
-                labels=["queue"],
-            )
+            average, factor = gauge("queue_past"), gauge("queue_past_factor")
             for past in pasts:
                 for name, amount in past.average.items():
                     average.add_metric([past.queue, name], amount)
@@ -513,13 +447,7 @@ class StateMetrics:
                     factor.add_metric([past.queue], past.factor)
             yield from (average, factor)
         if state.ledger is not None and state.ledger.fairness.budgets:
-            labels = ["budget", "queue", "user", "resource"]
-            used = GaugeMetricFamily(
-                "fairshare_budget_used_hours", "Hours used in this month, by budget.", labels=labels
-            )
-            limit = GaugeMetricFamily(
-                "fairshare_budget_hours", "Hours in a month, by budget.", labels=labels
-            )
+            used, limit = gauge("budget_used_hours"), gauge("budget_hours")
             for one in budgets(state, now_ms):
                 used.add_metric([one.name, one.queue, one.user, one.resource], one.used_hours)
                 limit.add_metric([one.name, one.queue, one.user, one.resource], one.hours)
@@ -530,13 +458,7 @@ class StateMetrics:
         state = self._service.state
         if not state.bookings:
             return
-        labels = ["booking", "queue", "user", "resource"]
-        promised = GaugeMetricFamily(
-            "fairshare_booking_promised", "What is promised now, by booking.", labels=labels
-        )
-        used = GaugeMetricFamily(
-            "fairshare_booking_used", "What its holder uses now, by booking.", labels=labels
-        )
+        promised, used = gauge("booking_promised"), gauge("booking_used")
         for span in state.kept:
             if span.begun:
                 names = [span.name, span.queue, span.user]
@@ -546,11 +468,7 @@ class StateMetrics:
 
     def _waiting(self) -> Metric:
         """The number of waiting applications by their most important reason; each counts once."""
-        family = GaugeMetricFamily(
-            "fairshare_pending_by_reason",
-            "Applications that wait for containers, by the weightiest reason.",
-            labels=["reason"],
-        )
+        family = gauge("pending_by_reason")
         for reason, count in sorted(self._causes.counts.items()):
             family.add_metric([reason], count)
         return family
@@ -563,12 +481,8 @@ class StateMetrics:
 def _capacities(queues: Iterable[QueueView]) -> Iterator[Metric]:
     """The percentages that only the Capacity Scheduler has."""
     capacities = [(queue.name, queue.capacity) for queue in queues if queue.capacity is not None]
-    for name in _CAPACITIES if capacities else ():
-        family = GaugeMetricFamily(
-            f"fairshare_queue_{name}_percent",
-            f"{name.replace('_', ' ').capitalize()}, 0 to 100, by queue.",
-            labels=["queue"],
-        )
+    for name in QUEUE_CAPACITIES if capacities else ():
+        family = gauge(f"queue_{name}_percent")
         for queue, capacity in capacities:
             family.add_metric([queue], getattr(capacity, name))
         yield family

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
+from fairshare.documents.problems import Problem
 from fairshare.settings.linting import lint
 from fairshare.settings.pools.lint import RULES
 
@@ -93,7 +94,7 @@ HARMLESS = [
 ]
 
 
-def found(tmp_path: Path, sample: Sample) -> list[tuple[str, str, int]]:
+def problems_of(tmp_path: Path, sample: Sample) -> list[Problem]:
     values = {"mapred.jobtracker.taskScheduler": "org.apache.hadoop.mapred.FairScheduler"}
     rows = "".join(
         f"<property><name>{name}</name><value>{value}</value></property>\n"
@@ -104,6 +105,11 @@ def found(tmp_path: Path, sample: Sample) -> list[tuple[str, str, int]]:
     (tmp_path / "fairshare.toml").write_text(f"[pools]\n{sample.toml}\n")
     problems = lint(tmp_path, {"map-slots": 10, "reduce-slots": 10})
     assert [problem for problem in problems if problem.severity == "error"] == []
+    return list(problems)
+
+
+def found(tmp_path: Path, sample: Sample) -> list[tuple[str, str, int]]:
+    problems = problems_of(tmp_path, sample)
     return [(problem.rule, Path(problem.file).name, problem.line) for problem in problems]
 
 

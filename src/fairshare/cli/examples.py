@@ -1,0 +1,100 @@
+"""An example of each verb, which its `--help` and the reference page of the command line show."""
+
+from typing import Final
+
+import click
+
+EXAMPLES: Final = {
+    "init": "fairshare init --users ann,bob --gpus auto",
+    "serve": "fairshare serve --conf examples/three-teams --background",
+    "doctor": "fairshare doctor --conf /etc/fairshare",
+    "demo": "fairshare demo --scheduler capacity",
+    "submit": "fairshare submit --queue ml --count 4 --memory 2g -- python train.py",
+    "run": "fairshare run --gpus 1 -- python train.py",
+    "shell": "fairshare shell --memory 4g --gpus 1",
+    "jupyter": "fairshare jupyter --memory 8g --idle 2h",
+    "cron add": "fairshare cron add --queue ml train '@hourly' -- python train.py",
+    "cron delete": "fairshare cron delete nightly",
+    "cron list": "fairshare cron list",
+    "cron pause": "fairshare cron pause nightly",
+    "cron resume": "fairshare cron resume nightly",
+    "cron show": "fairshare cron show nightly",
+    "resubmit": "fairshare resubmit 17 --failed",
+    "apps": "fairshare apps --me --state running",
+    "status": "fairshare status 17",
+    "why": "fairshare why 17 --prove",
+    "queues": "fairshare queues --format queue,used,fair-share",
+    "nodes": "fairshare nodes --json",
+    "top": "fairshare top --once",
+    "logs": "fairshare logs 17 --follow",
+    "wait": "fairshare wait 17 18 --timeout 2h",
+    "attach": "fairshare attach 17",
+    "exec": "fairshare exec 17 -- nvidia-smi",
+    "kill": "fairshare kill 17 18",
+    "hold": "fairshare hold 17",
+    "release": "fairshare release 17",
+    "requeue": "fairshare requeue 17",
+    "move": "fairshare move 17 root.research",
+    "update": "fairshare update 17 --time-limit 4h",
+    "priority": "fairshare priority 17 5",
+    "stop-container": "fairshare stop-container container_1700000000000_0017_01_000002",
+    "login": "fairshare login",
+    "open": "fairshare open",
+    "history": "fairshare history --since yesterday --state failed",
+    "report": "fairshare report --by user --month 2026-11",
+    "at": "fairshare at 10m why 17",
+    "admin": "fairshare admin drain n1",
+    "admin config": "fairshare admin config show",
+    "admin config add-queue": "fairshare admin config add-queue root.b capacity=2w",
+    "admin config format": "fairshare admin config format",
+    "admin config remove-queue": "fairshare admin config remove-queue root.b",
+    "admin config set": "fairshare admin config set --queue root.a capacity=60",
+    "admin config show": "fairshare admin config show",
+    "admin decommission": "fairshare admin decommission n1 --timeout 1h",
+    "admin drain": "fairshare admin drain n1 --wait",
+    "admin labels": "fairshare admin labels list",
+    "admin labels add": "fairshare admin labels add gpu",
+    "admin labels assign": "fairshare admin labels assign n1=gpu",
+    "admin labels list": "fairshare admin labels list",
+    "admin labels remove": "fairshare admin labels remove gpu",
+    "admin refresh-queues": "fairshare admin refresh-queues",
+    "admin safe-mode": "fairshare admin safe-mode on",
+    "admin token": "fairshare admin token create ann",
+    "admin token create": "fairshare admin token create ann",
+    "admin token list": "fairshare admin token list",
+    "admin token revoke": "fairshare admin token revoke 3f2a",
+    "admin undrain": "fairshare admin undrain n1",
+    "admin user": "fairshare admin user add carol",
+    "admin user add": "fairshare admin user add carol --weight 2",
+    "node": "fairshare node list",
+    "node head": "fairshare node head --service",
+    "node join": "fairshare node join gpu1 --service",
+    "node leave": "fairshare node leave",
+    "node list": "fairshare node list",
+    "shutdown": "fairshare shutdown",
+    "backup": "fairshare backup /backup/fairshare-monday",
+    "migrate-state": "fairshare migrate-state --to postgresql://fairshare@db/fairshare",
+    "replay": "fairshare replay --verify ~/.local/state/fairshare",
+    "lint": "fairshare lint /etc/hadoop/conf --cluster memory-mb=819200,vcores=400",
+    "check": "fairshare check tests/queues",
+    "convert": "fairshare convert /etc/hadoop/conf --output /tmp/capacity",
+    "simulate": "fairshare simulate --conf conf --workload week.yaml",
+    "compare": "fairshare compare before.json after.json",
+    "plan": "fairshare plan new-conf --against /var/lib/fairshare",
+    "export-case": "fairshare export-case 17 --at 10m --conf conf --out case.yaml",
+    "record": "fairshare record scenarios --out events",
+    "mcp": "fairshare mcp --allow-changes",
+    "yarn": "fairshare yarn application -list",
+    "ray": "fairshare ray job submit --queue ml --workers 4 -- python train.py",
+}
+"""By the words of the verb; the text of a verb that is not here has examples."""
+
+
+def show_examples(command: click.Command, verb: str) -> None:
+    """Let the help of a verb, and of the verbs within it, end with an example."""
+    mark = "\b\nExample: "
+    if verb in EXAMPLES and mark not in (command.epilog or ""):
+        before = f"{command.epilog}\n\n" if command.epilog else ""
+        command.epilog = f"{before}{mark}{EXAMPLES[verb]}"
+    for name, inner in getattr(command, "commands", {}).items():
+        show_examples(inner, f"{verb} {name}")
