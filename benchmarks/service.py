@@ -100,6 +100,35 @@ async def submit_all(host: str, port: int, count: int, clients: int) -> list[flo
     return waits
 
 
+def follower_of(pid: int) -> int:
+    """The process that follows the journal of a server."""
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text().split():
+            if "branch.following" in Path(f"/proc/{child}/cmdline").read_text():
+                return int(child)
+    raise SystemExit("no process follows the journal")
+
+
+def settled_s(pid: int) -> float:
+    """The processor time of a process (s) when it has not grown for some time."""
+    before_s = -1.0
+    while (now_s := processor_s(pid)) != before_s:
+        before_s = now_s
+        time.sleep(4)
+    return now_s
+
+
+async def begin(host: str, port: int) -> None:
+    """Ask a question that needs the follower: it is ready then."""
+    await submit_all(host, port, 1, 1)
+    caller = Caller(host, port)
+    await caller.open()
+    status, answer = await caller.call("GET", "/api/v1/applications/1/proof")
+    caller.close()
+    if status != 200:
+        raise SystemExit(f"a proof was answered with {status}: {answer!r}")
+
+
 async def ask(host: str, port: int, path: str, times: int) -> tuple[list[float], list[float], int]:
     """How long a list takes: the first time after a change, and after that; and its size."""
     caller = Caller(host, port)
@@ -163,6 +192,9 @@ def main() -> int:
         try:
             url = urlsplit(url_of(server))
             host, port = url.hostname or "", url.port or 0
+            asyncio.run(begin(host, port))
+            follower = follower_of(server.pid)
+            followed_s = processor_s(follower)
             began_s, before_s = time.perf_counter(), processor_s(server.pid)
             own_s = time.process_time()
             waits = asyncio.run(submit_all(host, port, options.applications, options.clients))
@@ -177,6 +209,9 @@ def main() -> int:
                 f"processor; the clients themselves kept a processor busy for {harness:.0f} % of "
                 "the time"
             )
+            followed_s = settled_s(follower) - followed_s
+            share = 100 * followed_s / (processor_s(server.pid) - before_s)
+            print(f"the process that follows the journal took {share:.1f} % of the server's time")
             print(f"{'with these applications':26} {'after a change':>24} {'unchanged':>24}")
             for path in LISTS:
                 before_s, own_s = processor_s(server.pid), time.process_time()

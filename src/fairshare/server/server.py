@@ -50,6 +50,7 @@ from fairshare.server.disk import Disk
 from fairshare.server.engines import EngineMaker, command_aside, local_engine
 from fairshare.server.event_feed import EventFeed
 from fairshare.server.event_log import EventLog, close_log, open_log
+from fairshare.server.follower import Follower
 from fairshare.server.full_collections import watch_collections
 from fairshare.server.gpus import GpuCollector, gpus_of, watch_gpus
 from fairshare.server.journal_epochs import GivenNumbers, is_new, launches
@@ -61,7 +62,6 @@ from fairshare.server.packages import Packages
 from fairshare.server.past_views import PastViews
 from fairshare.server.past_views import watch as watch_past_views
 from fairshare.server.payloads import Payloads, Uploads
-from fairshare.server.proofs import Prover
 from fairshare.server.recovered import Recovered, restore
 from fairshare.server.refused_requests import RefusedRequests
 from fairshare.server.retention import Retention
@@ -175,7 +175,9 @@ class LiveServer:
             )
             self.accounting, self.notices, self.cron = self._with_side_files()
             self.past_views = PastViews(self.started_ms)
-            self.prover = Prover(self.directory.path, self.service.now_ms)
+            self.follower = Follower(
+                self.directory.path, lambda: self.service.position, self.service.now_ms
+            )
             versions = self.projections.application_versions
             self.application_rows = ApplicationRows(self.service, versions)
             self.node_rows = NodeRows(state)
@@ -461,6 +463,7 @@ class LiveServer:
         start("past views", lambda: watch_past_views(service, self.past_views, *rows))
         start("journal", lambda: watch_journal(self.journal, service))
         start("collections", watch_collections)
+        start("follower", self.follower.keep)
 
     def _load_configuration(self) -> None:
         """Feed the settings, unless the journal says that they are in force already."""
@@ -505,6 +508,7 @@ class LiveServer:
         Idempotent.
         """
         await self.background.stop()
+        await self.follower.close()
         await self.service.stop()
         well = self.started and self.service.failure is None
         self.started = False

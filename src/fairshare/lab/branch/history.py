@@ -14,6 +14,7 @@ from fairshare.cli.verbs import Failure
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.record import Record
 from fairshare.errors import JournalError
+from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import Origin, World
 from fairshare.runtime.journal.protocol import Snapshot
@@ -51,6 +52,10 @@ class Moment(NamedTuple):
     def origin(self) -> Origin:
         """The moment as the beginning of a world."""
         return origin_of(self.manager, self.position)
+
+    def run_times(self) -> RunTimes:
+        """How long what is known there has run."""
+        return RunTimes(self.manager.state, self.projections.history)
 
 
 def origin_of(manager: ResourceManager, position: Position) -> Origin:

@@ -9,30 +9,29 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
-from fairshare.api.applications import Proved
 from fairshare.client import Client
-from fairshare.core.model.identifiers import ApplicationId, ContainerId
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.work import Command
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder, NodeOffer
 from fairshare.errors import EngineError
+from fairshare.lab.branch.following import answer_to
 from fairshare.lab.branch.history import Moment
-from fairshare.lab.branch.lives import RunTimes
-from fairshare.lab.branch.proving import prove
 from fairshare.runtime.clock import Clock, VirtualClock
 from fairshare.runtime.projections.projections import MANAGER
 from fairshare.runtime.recovery import Position
-from fairshare.server.proofs import Prover
+from fairshare.server.follower import Follower, Question
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web.answers import refusal
 from fairshare.server.web.app import build_app
 
 URL = "http://localhost"
+_Answer = TypeVar("_Answer")
 
 
 class _NoEngine:
@@ -91,14 +90,19 @@ class _NoEngine:
         pass
 
 
-class _ProverHere(Prover):
+class _FollowerHere(Follower):
     """Answers in this process, which has nothing else to do."""
 
     def __init__(self, moment: Moment) -> None:
         self._moment = moment
 
-    async def prove(self, application: ApplicationId) -> Proved:
-        return prove(self._moment.origin(), application, RunTimes(self._moment))
+    async def ask(self, caller: str, question: Question, form: type[_Answer]) -> _Answer:
+        found = answer_to(question, self._moment.origin(), self._moment.run_times())
+        assert isinstance(found, form)
+        return found
+
+    async def close(self) -> None:
+        """Nothing to close."""
 
 
 class _PastServer(LiveServer):
@@ -115,7 +119,7 @@ class _PastServer(LiveServer):
         )
         super().__init__(settings, lambda _, __: _NoEngine())
         self.url = URL
-        self.prover = _ProverHere(moment)
+        self.follower = _FollowerHere(moment)
 
     def _restored(self) -> tuple[Position, dict[str, Any]]:
         parts = {MANAGER: self._moment.manager, **self._moment.projections.parts()}

@@ -7,7 +7,7 @@ alone, the smallest set of candidates that does together is searched.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -62,6 +62,7 @@ SOON_MS: Final = 2_000
 """What starts so soon by itself needs no remedy."""
 
 FIRST_STEP_MS: Final = 1_000
+_TOO_LONG: Final = -1
 
 OF_GANGS: Final = frozenset({Cause.GANG_HOLDS, Cause.GANG_PAUSED, Cause.GANG_TOO_LARGE})
 
@@ -80,14 +81,34 @@ class _Exhausted(Exception):
     """A bound of the search is reached."""
 
 
-def prove(origin: Origin, application: ApplicationId, run_time: RunTime) -> Proved:
-    """Search remedies for an application that waits in a state. Raises InputError if it is not
-    there (`unknown-application`), does not wait (`not-waiting`), or the state is too large."""
-    return _Search(origin, application, run_time).found()
+def here(work: Callable[[], int | None]) -> int | None:
+    """Run a branch in this process."""
+    return work()
+
+
+def prove(
+    origin: Origin,
+    application: ApplicationId,
+    run_time: RunTime,
+    most_s: float | None = None,
+    run: Callable[[Callable[[], int | None]], int | None] = here,
+) -> Proved:
+    """Search remedies for an application that waits in a state; `run` runs each branch. Raises
+    InputError if it is not there (`unknown-application`), does not wait (`not-waiting`), or the
+    state is too large."""
+    most_s = MOST_S if most_s is None else most_s
+    return _Search(origin, application, run_time, most_s, run).found()
 
 
 class _Search:
-    def __init__(self, origin: Origin, number: ApplicationId, run_time: RunTime) -> None:
+    def __init__(
+        self,
+        origin: Origin,
+        number: ApplicationId,
+        run_time: RunTime,
+        most_s: float,
+        run: Callable[[Callable[[], int | None]], int | None],
+    ) -> None:
         manager = origin.manager()
         self._manager = manager
         self._state = state = manager.state
@@ -106,7 +127,9 @@ class _Search:
         world = read_history((), manager.scheduler.name, state.types, state.epoch_ms, origin)
         self._world: World = with_expected_lives(world, run_time).world
         self._branches = 0
-        self._until_s = time.monotonic() + MOST_S
+        self._most_s = most_s
+        self._until_s = time.monotonic() + most_s
+        self._run = run
 
     def found(self) -> Proved:
         """The whole answer."""
@@ -115,7 +138,7 @@ class _Search:
         except _Exhausted:
             raise InputError(
                 "too-large",
-                f"a simulated hour of this cluster takes longer than {MOST_S:g} s: nothing is"
+                f"a simulated hour of this cluster takes longer than {self._most_s:g} s: nothing is"
                 " proved",
             ) from None
         singles: list[tuple[_Candidate, ...]] = []
@@ -204,6 +227,13 @@ class _Search:
             raise _Exhausted
         self._branches += 1
         inputs = self._inputs(some)
+        after_ms = self._run(lambda: self._after_ms(inputs, within_ms))
+        if after_ms == _TOO_LONG:
+            raise _Exhausted
+        return after_ms
+
+    def _after_ms(self, inputs: Sequence[Input], within_ms: int) -> int | None:
+        """The same of a branch with these inputs; _TOO_LONG: there is no time left for it."""
         begin_ms = self._world.begin_ms
         granted_ms: list[int] = []
         waited = self._reason
@@ -224,7 +254,7 @@ class _Search:
         step_ms, span_ms = FIRST_STEP_MS, 0
         while not granted_ms and span_ms < within_ms:
             if time.monotonic() > self._until_s:
-                raise _Exhausted
+                return _TOO_LONG
             span_ms = min(span_ms + step_ms, within_ms)
             step_ms *= 2
             rerun.run(begin_ms + span_ms)

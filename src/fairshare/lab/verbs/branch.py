@@ -14,7 +14,7 @@ from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.lab.branch.branch import Branch, Edit
 from fairshare.lab.branch.edits import with_nodes, with_order
 from fairshare.lab.branch.history import Cut, History, Moment
-from fairshare.lab.branch.lives import RunTimes, with_expected_lives
+from fairshare.lab.branch.lives import with_expected_lives
 from fairshare.lab.verbs.at import CUT, PASSED_ON, against, show
 from fairshare.lab.verbs.plan import configuration_for
 from fairshare.runtime.observers import Observers
@@ -75,7 +75,7 @@ def command(
     with History.open(against) as history:
         moment = history.moment(cut)
         world = history.world(moment.origin())
-    world, _ = with_expected_lives(world, RunTimes(moment))
+    world, _ = with_expected_lives(world, moment.run_times())
     configuration = None if conf is None else configuration_for(conf, world)
     if configuration is not None and configuration.scheduler != world.scheduler:
         raise Failure(

@@ -59,6 +59,15 @@ def identity_of(request: Request) -> Identity | None:
     return found if isinstance(found, Identity) else None
 
 
+def questioner_of(request: Request) -> str:
+    """As whom a caller has a share of the answers that take long: a user, or without
+    authentication an address."""
+    identity = identity_of(request)
+    if identity is not None:
+        return identity.user
+    return "" if request.client is None else f"at {request.client.host}"
+
+
 def caller_of(request: Request, named: str | None) -> str:
     """The calling user, or the user whom the call names: only administrators may name another user
     when authentication is on.

@@ -21,6 +21,7 @@ from fairshare.api.applications import (
     MoveBody,
     Notice,
     PriorityBody,
+    Proved,
     Reasons,
     ResubmitBody,
     Submitted,
@@ -55,6 +56,7 @@ from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
 from fairshare.server.accounting.rows import command_of, command_text
+from fairshare.server.follower import Prove
 from fairshare.server.gpus import missing_gpus, with_idle_gpus
 from fairshare.server.insight.why import words_of
 from fairshare.server.notices.store import HOOK
@@ -73,6 +75,7 @@ from fairshare.server.web.actors import (
     groups_of,
     identity_of,
     mover_of,
+    questioner_of,
     with_tagged_groups,
 )
 from fairshare.server.web.answers import answer, encoded, refusal
@@ -372,14 +375,15 @@ async def prove_remedies(request: Request) -> Response:
     """GET /applications/ID/proof: what would start what waits for the most important reason, each
     remedy carried out in a simulation from the present on; and when it starts if nothing is done.
 
-    Takes seconds; 409 (`proof-running`) while another one is searched.
+    429 (`too-many-questions`) while two others of the caller have no answer.
     """
     read_parameters(request)
     application = read_application(request)
     server = server_of(request)
     if not server.service.reasons(application.id):
         raise InputError("not-waiting", f"application {application.id} waits for nothing")
-    return answer(await server.prover.prove(application.id))
+    found = await server.follower.ask(questioner_of(request), Prove(application.id), Proved)
+    return answer(found)
 
 
 def _preemption(reason: Reason, types: ResourceTypes) -> NamedPreemption | None:

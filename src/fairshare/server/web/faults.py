@@ -64,7 +64,9 @@ STATUSES = {
     "safe-mode": 503,
     "too-many-streams": 429,
     "replaced": 429,
-    "proof-running": 429,
+    "too-many-questions": 429,
+    "no-answer-yet": 503,
+    "no-answer": 503,
     "too-many-sessions": 429,
     "upgrade-required": 426,
 }

@@ -1,5 +1,8 @@
 """Why an application waits, as the server tells it."""
 
+import os
+import signal
+
 import anyio
 import pytest
 
@@ -65,7 +68,7 @@ async def test_remedies_are_proved_beside_the_server(page):
     assert found["complete"]
 
 
-async def test_one_proof_is_searched_at_a_time(page):
+async def test_of_a_caller_one_question_is_answered_and_one_waits(page):
     name = await page.submit(user="ann", queue="a", tasks=[MAP])
     await page.launched(1)
     async with anyio.create_task_group() as group:
@@ -76,7 +79,19 @@ async def test_one_proof_is_searched_at_a_time(page):
 
         for _ in range(3):
             group.start_soon(prove)
-    assert sorted(codes) == [200, 429, 429]
+    assert sorted(codes) == [200, 200, 429]
+
+
+async def test_the_process_that_answers_is_started_again_when_it_has_ended(page):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP])
+    await page.launched(1)
+    assert (await page.get(f"/applications/{name}/proof")).status_code == 200
+    first = page.server.follower.pid
+    os.kill(first, signal.SIGKILL)
+    while page.server.follower.pid == first:
+        await anyio.sleep(0.01)
+    assert (await page.get(f"/applications/{name}/proof")).status_code == 200
+    assert page.server.follower.pid not in (None, first)
 
 
 async def test_what_does_not_wait_has_no_proof(page):

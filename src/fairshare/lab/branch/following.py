@@ -1,0 +1,197 @@
+"""The process beside a server that has its state at hand (`server/follower.py`):
+`python -m fairshare.lab.branch.following STATE_DIRECTORY DESCRIPTOR`.
+
+It begins with the newest state of the journal, and applies each record that the server adds. For
+each question it forks: the copy has the state of that moment, answers, and ends. The descriptor is
+a socket, over which the server sends a socket for each question; when it is closed, so that no
+server is there any more, the process ends with all copies.
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.ended import pack
+from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
+from fairshare.errors import FairshareError, InputError, JournalError
+from fairshare.lab.branch.apart import apart
+from fairshare.lab.branch.lives import RunTimes
+from fairshare.lab.branch.proving import here, prove
+from fairshare.lab.simulate.world import Origin
+from fairshare.runtime.collection import collect_rarely, without_collection
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.observers import Observers
+from fairshare.runtime.projections.container_history import ContainerHistory
+from fairshare.runtime.projections.projections import MANAGER
+from fairshare.runtime.recovery import Position, recover
+from fairshare.runtime.snapshot import add_family
+from fairshare.server.follower import ANSWER_S, READY, Answered, Asked, Question
+from fairshare.server.recovered import restore
+from fairshare.server.retention import FinishedApplications
+from fairshare.server.state_directory import StateDirectory
+from fairshare.settings.registry import family_of
+from fairshare.wording import cause
+
+POLL_S: Final = 3.0
+RECORDS_AT_ONCE: Final = 500
+MOST_ASKED: Final = 2**20
+"""The bytes of a question."""
+
+FollowingObserver = Callable[[Record, State], None]
+"""Called with each record behind the state with which the process began, in their order, and the
+state after it. It must not change the state, nor raise; it may write a file of its own beside the
+journal, and says there how far it has come: after a restart the process begins with an older state,
+and records come again. There is one process for each server: it is the only writer."""
+
+MakeObserver = Callable[[Path, State, Position], FollowingObserver]
+"""Makes an observer of a state directory, from the state with which the process begins."""
+
+OBSERVERS: Final[tuple[MakeObserver, ...]] = ()
+"""What follows the records of a server beside the server: to add one, add it here."""
+
+
+class Following:
+    """The state of a server, from its journal."""
+
+    def __init__(self, directory: Path, observers: tuple[MakeObserver, ...] = OBSERVERS) -> None:
+        identity = StateDirectory(directory).identity()
+        if identity is None:
+            raise JournalError(f"{directory} has no cluster.json, which says whose journal this is")
+        self._journal = SqliteJournal(directory, read_only=True)
+        self.position, parts = restore(self._journal)
+        family = family_of(identity.scheduler)
+        add_family(family)
+        types = identity.types()
+        self.manager: ResourceManager = parts.get(MANAGER) or ResourceManager(family.create(types))
+        history = parts.get("history") or ContainerHistory()
+        self.run_times = RunTimes(self.manager.state, history)
+        state = self.manager.state
+        self._finished = FinishedApplications(state)
+        self._table = Observers()
+        self.run_times.subscribe(self._table)
+        self._finished.subscribe(self._table)
+        self._others = [make(directory, state, self.position) for make in observers]
+
+    def follow(self) -> None:
+        """Apply all that the journal has by now. Raises JournalError."""
+        with without_collection():  # of what comes, nothing is garbage in cycles
+            records = self._journal.records(self.position.sequence)
+            while some := list(islice(records, RECORDS_AT_ONCE)):
+                observed = self._observed(some) if self._others else some
+                self.position = recover(observed, self.manager.state, self.position)
+                self._table.observe(some)
+        for application in self._finished.take_settled():
+            pack(application)
+
+    def _observed(self, records: list[Record]) -> Iterator[Record]:
+        """Some records, each of which is observed when it has been applied."""
+        for record in records:
+            yield record
+            for other in self._others:
+                other(record, self.manager.state)
+
+    def answer(self, asked: Asked) -> object:
+        """The answer to a question, to be asked in a copy of the process. Raises InputError."""
+        if self.position.sequence < asked.sequence:
+            raise InputError("no-answer-yet", "the server's last records are not read yet")
+        position = Position(self.position.sequence, max(self.position.now_ms, asked.now_ms))
+        origin = Origin(position, lambda: self.manager)
+        return answer_to(asked.question, origin, self.run_times, _in_a_copy)
+
+
+def answer_to(
+    question: Question,
+    origin: Origin,
+    run_times: RunTimes,
+    run: Callable[[Callable[[], int | None]], int | None] = here,
+) -> object:
+    """The answer to a question about a state. Raises InputError."""
+    return prove(origin, question.application, run_times, ANSWER_S, run)
+
+
+def _in_a_copy(work: Callable[[], int | None]) -> int | None:
+    return apart(work, int | None)  # type: ignore[arg-type]
+
+
+def _answer_and_exit(following: Following, asking: socket.socket) -> None:
+    """The life of a copy."""
+    status = 1
+    try:
+        signal.alarm(round(ANSWER_S) + 5)
+        gc.freeze()  # a collection would write to the pages of all objects
+        content = b""
+        while not content.endswith(b"\n") and len(content) < MOST_ASKED:
+            if not (more := asking.recv(65_536)):
+                return
+            content += more
+        try:
+            found = following.answer(msgspec.json.decode(content, type=Asked))
+            answered = Answered(msgspec.Raw(msgspec.json.encode(found)))
+        except InputError as error:
+            answered = Answered(code=error.code, reason=str(error))
+        except MemoryError:
+            answered = Answered(code="no-answer", reason="an answer needs more memory than allowed")
+        asking.sendall(msgspec.json.encode(answered))
+        status = 0
+    except OSError:  # the server does not wait any more
+        pass
+    except BaseException:
+        traceback.print_exc(file=sys.stderr)
+    finally:
+        os._exit(status)
+
+
+def _serve(following: Following, control: socket.socket) -> None:
+    following.follow()
+    control.sendall(READY)
+    while True:
+        readable, _, _ = select.select([control], [], [], POLL_S)
+        following.follow()
+        while _reaped():
+            pass
+        if not readable:
+            continue
+        asked, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not asked:
+            return
+        for descriptor in descriptors:
+            with socket.socket(fileno=descriptor) as asking:
+                if os.fork() == 0:
+                    control.close()
+                    _answer_and_exit(following, asking)
+
+
+def _reaped() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] > 0
+    except ChildProcessError:
+        return False
+
+
+def main() -> None:
+    """Follow until the server ends."""
+    directory, descriptor = Path(sys.argv[1]), int(sys.argv[2])
+    collect_rarely()
+    with socket.socket(fileno=descriptor) as control:
+        try:
+            _serve(Following(directory), control)
+        except (FairshareError, OSError) as error:
+            sys.exit(cause(error))
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # the copies, too
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+"""The process beside a server that has the state at hand, and answers what takes long to find out:
+what would start an application (`Prove`), and when it starts and ends (`Estimate`).
+
+It reads the journal as it grows, and forks for each question (`lab/branch/following.py`): the
+server's writer never waits for it, and the server lives on without it. It starts with the first
+question, or WARM_S after the server, and when it has ended with the next question. Two questions
+are answered at once, and one of each caller; another one of each may wait.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.errors import InputError
+from fairshare.runtime.recovery import Position
+
+AT_ONCE: Final = 2
+MOST_WAITING: Final = 50
+"""Questions, over all callers."""
+
+MOST_S: Final = 25.0
+"""From a question to its answer, below the patience of clients: of that an answer may be computed
+for ANSWER_S."""
+
+ANSWER_S: Final = 20.0
+WARM_S: Final = 60.0
+PAUSE_S: Final = 5.0
+LONGEST_PAUSE_S: Final = 600.0
+"""Before another process is started by itself: longer each time, if none lives for long."""
+
+MOST_BYTES: Final = 4 * 1024**3
+MOST_SAID: Final = 10_000
+LOWER_PRIORITY: Final = 10
+READY: Final = b"r"
+PROGRAM: Final = "fairshare.lab.branch.following"
+
+_log = logging.getLogger("fairshare.follower")
+_Answer = TypeVar("_Answer")
+
+
+class Prove(msgspec.Struct, frozen=True, tag="prove"):
+    """What would start what an application waits for. The answer is `Proved`."""
+
+    application: ApplicationId
+
+
+Question = Prove
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question, when it is asked, and the last record that it is about."""
+
+    question: Question
+    sequence: int
+    now_ms: int
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """An answer; or, with a code, the reason for which there is none."""
+
+    answer: msgspec.Raw = msgspec.Raw(b"null")
+    code: str = ""
+    reason: str = ""
+
+
+class Follower:
+    """The follower of one server. Made and used in one event loop."""
+
+    def __init__(
+        self, directory: Path, position: Callable[[], Position], now_ms: Callable[[], int]
+    ) -> None:
+        self._directory = directory
+        self._position = position
+        self._now_ms = now_ms
+        self._process: asyncio.subprocess.Process | None = None
+        self._control: socket.socket | None = None
+        self._ready = asyncio.Event()
+        self._starting = asyncio.Lock()
+        self._running: set[str] = set()
+        self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; None: none runs."""
+        process = self._process
+        return None if process is None or process.returncode is not None else process.pid
+
+    async def keep(self) -> None:
+        """Let the process run, from WARM_S after the start on, until cancelled."""
+        await asyncio.sleep(WARM_S)
+        pause_s = PAUSE_S
+        while True:
+            began_s = time.monotonic()
+            await self._started()
+            assert self._process is not None
+            await self._process.wait()
+            lived = time.monotonic() - began_s > LONGEST_PAUSE_S
+            pause_s = PAUSE_S if lived else min(2 * pause_s, LONGEST_PAUSE_S)
+            await asyncio.sleep(pause_s)
+
+    async def close(self) -> None:
+        """End the process for good. Idempotent."""
+        self._closed = True
+        async with self._starting:
+            await self._end()
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with its forks
+            await process.wait()
+
+    async def ask(self, caller: str, question: Question, form: type[_Answer]) -> _Answer:
+        """The answer to a question of a caller.
+
+        Raises InputError: `too-many-questions`, `no-answer-yet` if the process has not read the
+        journal by now, `no-answer`, and the refusals of each question.
+        """
+        try:
+            async with asyncio.timeout(MOST_S):
+                await self._turn_of(caller)
+                try:
+                    return await self._answer(question, form)
+                finally:
+                    self._running.discard(caller)
+                    self._next()
+        except TimeoutError:
+            if not self._ready.is_set():
+                raise InputError(
+                    "no-answer-yet",
+                    "the process that answers this still reads the journal: ask again later",
+                ) from None
+            raise InputError(
+                "no-answer", f"an answer takes longer than {MOST_S:g} s now: ask again later"
+            ) from None
+
+    # One question of each caller at a time.
+
+    async def _turn_of(self, caller: str) -> None:
+        if len(self._running) < AT_ONCE and caller not in self._running and not self._waiting:
+            self._running.add(caller)
+            return
+        if any(other == caller for other, _ in self._waiting):
+            raise InputError(
+                "too-many-questions",
+                "another question of yours is being answered, and one more waits: ask again when"
+                " they have an answer",
+            )
+        if len(self._waiting) >= MOST_WAITING:
+            raise InputError(
+                "too-many-questions", f"{MOST_WAITING} questions of others wait: ask again later"
+            )
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((caller, turn))
+        self._next()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if (caller, turn) in self._waiting:
+                self._waiting.remove((caller, turn))
+            elif turn.done() and not turn.cancelled():
+                self._running.discard(caller)
+                self._next()
+            raise
+
+    def _next(self) -> None:
+        """Let those begin that are first, and of whom no question is being answered."""
+        for caller, turn in tuple(self._waiting):
+            if len(self._running) >= AT_ONCE:
+                return
+            if caller not in self._running:
+                self._waiting.remove((caller, turn))
+                if not turn.done():
+                    self._running.add(caller)
+                    turn.set_result(None)
+
+    # The process.
+
+    async def _answer(self, question: Question, form: type[_Answer]) -> _Answer:
+        await self._started()
+        await self._ready.wait()
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as opened:
+            opened.callback(theirs.close)
+            try:
+                assert self._control is not None
+                socket.send_fds(self._control, [b"?"], [theirs.fileno()])
+            except (OSError, AssertionError):
+                ours.close()
+                raise InputError("no-answer", _ENDED) from None
+        reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            asked = Asked(question, self._position().sequence, self._now_ms())
+            writer.write(msgspec.json.encode(asked) + b"\n")
+            content = await reader.read(-1)
+        except ConnectionError:
+            content = b""
+        finally:
+            writer.close()
+        if not content:
+            raise InputError("no-answer", _ENDED)
+        answered = msgspec.json.decode(content, type=Answered)
+        if answered.code:
+            raise InputError(answered.code, answered.reason)
+        return msgspec.json.decode(answered.answer, type=form)
+
+    async def _started(self) -> None:
+        async with self._starting:
+            if self._closed:
+                raise InputError("stopping", "the server is stopping")
+            if self.pid is not None:
+                return
+            await self._end()
+            self._ready = asyncio.Event()
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)
+            try:
+                self._process = process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-P", "-m", PROGRAM),
+                    *(str(self._directory), str(theirs.fileno())),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.PIPE,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                raise InputError(
+                    "no-answer", f"the process that answers this cannot start: {error.strerror}"
+                ) from error
+            finally:
+                theirs.close()
+            with contextlib.suppress(OSError):  # it has ended already
+                os.setpriority(os.PRIO_PROCESS, process.pid, LOWER_PRIORITY)
+                if hasattr(resource, "prlimit"):
+                    resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+            self._control = ours
+            watch = asyncio.create_task(self._watch(process, ours, self._ready))
+            watch.add_done_callback(lambda _: None)
+            self._watching = watch  # a task without a reference may vanish
+
+    async def _watch(
+        self, process: asyncio.subprocess.Process, control: socket.socket, ready: asyncio.Event
+    ) -> None:
+        """Note when the process has read the journal, and log why it ended."""
+        with contextlib.suppress(OSError):
+            await asyncio.get_running_loop().sock_recv(control, 1)
+        ready.set()  # or it has ended: what waits gets to know it
+        assert process.stderr is not None
+        code = await process.wait()
+        said = (await process.stderr.read(MOST_SAID)).decode(errors="replace").strip()
+        if self._process is process:
+            _log.warning("the follower ended with %d: %s", code, said[-1_000:] or "no reason")
+
+
+_ENDED: Final = "the process that answers this has ended: ask again"
