@@ -28,6 +28,7 @@ from fairshare.errors import InputError
 from fairshare.server.server import LiveServer
 from fairshare.settings.registry import family_of
 from fairshare.yarn.rest.diagnostics import with_refusal
+from fairshare.yarn.rest.submission import LATER
 from fairshare.yarn.rpc import allocation, records
 from fairshare.yarn.rpc.allocation import Grants
 from fairshare.yarn.rpc.attempt_deliveries import AttemptDeliveries, Deliveries
@@ -42,7 +43,7 @@ from fairshare.yarn.rpc.wire.calls import (
     INVALID_MASTER_REQUEST,
     INVALID_RESOURCE_REQUEST,
     MASTER_NOT_REGISTERED,
-    RETRIABLE,
+    NOT_ACTIVE,
     YARN,
     CallContext,
     Handler,
@@ -85,8 +86,7 @@ _CLASSES = {
     "labels-disabled": INVALID_LABEL_REQUEST,
     "not-running": ATTEMPT_NOT_FOUND,
     "application-over": ATTEMPT_NOT_FOUND,
-    "busy": RETRIABLE,
-    "stopping": RETRIABLE,
+    **dict.fromkeys(LATER, NOT_ACTIVE),
 }
 
 _log = logging.getLogger("fairshare.yarn.rpc")
@@ -380,7 +380,7 @@ class Masters:
         try:
             yield
         except RpcError as error:
-            if error.class_name not in (RETRIABLE, ATTEMPT_NOT_FOUND):
+            if error.class_name not in (NOT_ACTIVE, ATTEMPT_NOT_FOUND):
                 refused = self._server.refused_requests
                 refused.refused(application.id, "containers", error.message)
             raise

@@ -18,12 +18,10 @@ from fairshare.yarn.rest.answering import HEADERS, JSON, Answer, ServletRoute, a
 from fairshare.yarn.rest.cluster import info_of
 from fairshare.yarn.rpc.configuration import HadoopSettings
 from fairshare.yarn.rpc.ports import listen
-from fairshare.yarn.rpc.wire.calls import SERVICE_FAILED, CallContext, Handler, RpcError
+from fairshare.yarn.rpc.wire.calls import NOT_ACTIVE, SERVICE_FAILED, CallContext, Handler, RpcError
 from fairshare.yarn.rpc.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 from fairshare.yarn.rpc.wire.messages import GetServiceStatusResponseProto, HAServiceStateProto
 from fairshare.yarn.rpc.wire.server import RpcServer
-
-_NOT_ACTIVE = "org.apache.hadoop.ipc.StandbyException"
 
 
 @contextlib.asynccontextmanager
@@ -62,7 +60,7 @@ def _handlers(active: Active) -> dict[tuple[str, str], Handler]:
         raise RpcError(SERVICE_FAILED, f"this standby takes over by itself when {server} ends")
 
     async def not_active(context: CallContext, request: object) -> Any:
-        raise RpcError(_NOT_ACTIVE, "this ResourceManager is not active")
+        raise RpcError(NOT_ACTIVE, "this ResourceManager is not active")
 
     handlers: dict[tuple[str, str], Handler] = {
         (protocol, name): not_active for protocol, name in METHODS if protocol == ADMINISTRATION

@@ -25,7 +25,7 @@ from fairshare.yarn.rpc.wire.calls import (
     ACCESS_CONTROL,
     AUTHORIZATION,
     JAVA_ACCESS_CONTROL,
-    RETRIABLE,
+    NOT_ACTIVE,
     YARN,
     CallContext,
     Handler,
@@ -46,7 +46,7 @@ class Denied(RpcError):
 
 def rpc_error(error: InputError) -> RpcError:
     """What a client gets whose input is refused."""
-    return RpcError(RETRIABLE if error.code in LATER else YARN, str(error))
+    return RpcError(NOT_ACTIVE if error.code in LATER else YARN, str(error))
 
 
 def wrapped(class_name: str, message: str) -> RpcError:
@@ -76,7 +76,7 @@ REFUSALS_AT_ONCE = 200
 """The number of refusals of one address per interval that get a line; further ones are counted."""
 
 _FORBIDDEN, _LATER, _WRONG, _DEFECT = 403, 503, 400, 500
-_STATUS = {ACCESS_CONTROL: _FORBIDDEN, AUTHORIZATION: _FORBIDDEN, RETRIABLE: _LATER}
+_STATUS = {ACCESS_CONTROL: _FORBIDDEN, AUTHORIZATION: _FORBIDDEN, NOT_ACTIVE: _LATER}
 
 _APPLICATION_FIELDS = ("application_id", "applicationId")
 _OUTER_FIELDS = (

@@ -14,6 +14,7 @@ from fairshare.core.model.inputs import (
     PreemptContainers,
 )
 from fairshare.core.record import Record
+from fairshare.errors import InputError
 from fairshare.runtime.observers import Observers
 from fairshare.yarn.rpc.keys import Kind
 from fairshare.yarn.rpc.records import container_of
@@ -81,6 +82,23 @@ async def test_an_attempt_that_is_over_is_not_found(cluster, master):
         with pytest.raises(RpcError) as caught:
             await call
         assert refused(caught) == calls.ATTEMPT_NOT_FOUND
+
+
+@pytest.mark.parametrize("code", ["busy", "disk-full", "stopping"])
+async def test_a_refusal_that_may_pass_lets_masters_ask_again(cluster, master, monkeypatch, code):
+    """A master ends at any other one, and with it all that it runs; with two servers it would at
+    the second RetriableException, too."""
+
+    async def refuse(inputs):
+        raise InputError(code, "not now")
+
+    monkeypatch.setattr(cluster.server.service, "ask_all", refuse)
+    for call in (master.allocate(ask(1)), master.finish()):
+        with pytest.raises(RpcError) as caught:
+            await call
+        assert refused(caught) == "org.apache.hadoop.ipc.StandbyException"
+    monkeypatch.undo()
+    assert await granted(cluster, master, ask(1))
 
 
 # Requests and grants.

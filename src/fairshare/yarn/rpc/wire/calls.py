@@ -71,6 +71,9 @@ ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 JAVA_ACCESS_CONTROL = "java.security.AccessControlException"
 INVALID_TOKEN = "org.apache.hadoop.security.token.SecretManager$InvalidToken"  # noqa: S105
 RETRIABLE = f"{_IPC}RetriableException"
+NOT_ACTIVE = f"{_IPC}StandbyException"
+"""A refusal that may pass. Hadoop's clients go on asking, the other ResourceManager too if they
+know two; at a RetriableException they would give up the second time where they know two."""
 NO_SUCH_METHOD = f"{_IPC}RpcNoSuchMethodException"
 NO_SUCH_PROTOCOL = f"{_IPC}RpcNoSuchProtocolException"
 RPC_SERVER = f"{_IPC}RpcServerException"
