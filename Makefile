@@ -172,8 +172,11 @@ soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (S
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m soak.plans --lives 100 $(if $(SEED),--seed $(SEED))
 
-two-hosts: $(STAMP) ## two servers with their state in PostgreSQL through many fail-overs (FAIL_OVERS=10)
-	$(BIN)/python -m soak.two_hosts --fail-overs $(or $(FAIL_OVERS),10) $(if $(SEED),--seed $(SEED))
+two-hosts: $(STAMP) ## two hosts, their state in PostgreSQL, and many faults (FAULTS=18; as root; with Java, Spark and MapReduce too)
+	$(BIN)/python -m soak.two_hosts --faults $(or $(FAULTS),18) $(if $(SEED),--seed $(SEED))
+	@if command -v java >/dev/null && command -v mvn >/dev/null; then \
+	  $(BIN)/python -m tests.hadoop.two_hosts $(if $(SEED),--seed $(SEED)); \
+	else echo "Spark and MapReduce are left out: they need Java 17 and Maven"; fi
 
 # The oldest supported Python is what pins are chosen with: it needs every backport that a later one
 # does without. The locks keep their versions unless pyproject.toml asks otherwise.

@@ -1,5 +1,5 @@
 """What a container costs in a burst of grants, and how long calls wait beside one:
-`python -m benchmarks.burst [--tasks N]`.
+`python -m benchmarks.burst [--tasks N] [--postgresql]`.
 
 One application asks for more containers than one turn of the writer can grant. Its containers are
 pretended: an engine says at once that they run, and that they end after some seconds. The server,
@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from benchmarks.commits import database, leading
 from benchmarks.overhead import OverheadClock, overhead_of
 from benchmarks.own_server import url_of
 from benchmarks.service import ALLOCATIONS, SITE, Caller, processor_s, quantile, submit_all
@@ -67,7 +68,7 @@ class Server(msgspec.Struct, frozen=True):
     port: int
 
 
-def run_server(folder: Path, nodes: int, task_s: float) -> None:
+def run_server(folder: Path, nodes: int, task_s: float, database_url: str | None) -> None:
     """Serve until a signal."""
 
     async def run() -> None:
@@ -80,15 +81,23 @@ def run_server(folder: Path, nodes: int, task_s: float) -> None:
         settings = read_settings(
             folder / "conf", Overrides(port=0, state_directory=folder / "state")
         )
-        server = LiveServer(settings, make)
-        await serve(server, lambda url: print(f"listening on {url}", flush=True))
+        with leading(folder / "state", database_url):
+            server = LiveServer(settings, make)
+            await serve(server, lambda url: print(f"listening on {url}", flush=True))
 
     asyncio.run(run())
 
 
 @contextlib.contextmanager
-def new_server(nodes: int, task_s: float) -> Iterator[Server]:
+def new_server(nodes: int, task_s: float, postgresql: bool) -> Iterator[Server]:
     """A server that ends with the block."""
+    with contextlib.ExitStack() as stack:
+        shared = ("--database", stack.enter_context(database())) if postgresql else ()
+        yield stack.enter_context(_served(nodes, task_s, shared))
+
+
+@contextlib.contextmanager
+def _served(nodes: int, task_s: float, shared: tuple[str, ...]) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="fairshare-burst-") as name:
         folder = Path(name)
         (folder / "conf").mkdir()
@@ -98,7 +107,7 @@ def new_server(nodes: int, task_s: float) -> Iterator[Server]:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "benchmarks.burst", "--serve", name),
-                *("--nodes", str(nodes), "--task-s", str(task_s)),
+                *("--nodes", str(nodes), "--task-s", str(task_s), *shared),
             ],
             stdout=subprocess.PIPE,
             text=True,
@@ -158,12 +167,14 @@ def main() -> int:
     parser.add_argument("--task-s", type=float, default=30.0)
     parser.add_argument("--submissions", type=int, default=500, help="when nothing else happens")
     parser.add_argument("--quiet", action="store_true", help="only the burst without calls")
+    parser.add_argument("--postgresql", action="store_true", help="keep the state there")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--database", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
-        run_server(options.serve, options.nodes, options.task_s)
+        run_server(options.serve, options.nodes, options.task_s, options.database)
         return 0
-    with new_server(options.nodes, options.task_s) as server:
+    with new_server(options.nodes, options.task_s, options.postgresql) as server:
         before = overhead_of(server.process)
         took_s = asyncio.run(alone(server, options.tasks))
         overhead = overhead_of(server.process)
@@ -175,7 +186,7 @@ def main() -> int:
         )
     if options.quiet:
         return 0
-    with new_server(options.nodes, options.task_s) as server:
+    with new_server(options.nodes, options.task_s, options.postgresql) as server:
         before_s = processor_s(server.process.pid)
         waits = asyncio.run(submit_all(server.host, server.port, options.submissions, 4))
         cost_ms = 1_000 * (processor_s(server.process.pid) - before_s) / len(waits)

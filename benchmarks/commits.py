@@ -31,24 +31,45 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=1_000)
     parser.add_argument("--rows", type=int, default=5)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="fairshare-commits-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fairshare-commits-") as folder, database() as url:
         place = Path(folder)
-        place.chmod(0o755)
-        (place / "postgres").mkdir()
-        where = programs()
-        if where is None:
-            raise SystemExit("PostgreSQL is not installed: there is no initdb")
-        postgres = Postgres(place / "postgres", where)
+        print("| commits of | wall ms | processor ms |\n| --- | --- | --- |")
+        (place / "alone").mkdir()
+        with _journal(place / "alone") as commit:
+            _measure("SQLite alone", commit, options)
+        with leading(place / "shared", url), _journal(place / "shared") as commit:
+            _measure("PostgreSQL, and the copy in SQLite", commit, options)
+        if importlib.util.find_spec("sqlalchemy"):
+            _measure("SQLAlchemy Core on psycopg, without a copy", _core(url), options)
+
+
+@contextlib.contextmanager
+def database() -> Iterator[str]:
+    """The URL of a new database, whose server ends with the block."""
+    where = programs()
+    if where is None:
+        raise SystemExit("PostgreSQL is not installed: there is no initdb")
+    with tempfile.TemporaryDirectory(prefix="fairshare-postgres-") as folder:
+        postgres = Postgres(Path(folder), where)
         try:
-            print("| commits of | wall ms | processor ms |\n| --- | --- | --- |")
-            _measure("SQLite alone", _alone(place / "alone"), options)
-            url = postgres.url()
-            with _shared(place / "shared", url) as commit:
-                _measure("PostgreSQL, and the copy in SQLite", commit, options)
-            if importlib.util.find_spec("sqlalchemy"):
-                _measure("SQLAlchemy Core on psycopg, without a copy", _core(url), options)
+            yield postgres.url()
         finally:
             postgres.stop()
+
+
+@contextlib.contextmanager
+def leading(directory: Path, url: str | None) -> Iterator[None]:
+    """Lead with the state of a directory, which is in a database if there is a URL."""
+    if url is None:
+        yield
+        return
+    with contextlib.closing(Candidate.open(url, directory, 0)) as candidate:
+        beat = candidate.look()
+        assert beat is not None
+        state = candidate.lead(beat)
+    assert state is not None
+    with contextlib.closing(state):
+        yield
 
 
 Commit = Callable[[list[Record]], None]
@@ -79,19 +100,9 @@ def _commits(journal: SqliteJournal) -> Commit:
     return commit
 
 
-def _alone(directory: Path) -> Commit:
-    directory.mkdir()
-    return _commits(SqliteJournal(directory))
-
-
 @contextlib.contextmanager
-def _shared(directory: Path, url: str) -> Iterator[Commit]:
-    with contextlib.closing(Candidate.open(url, directory, 0)) as candidate:
-        beat = candidate.look()
-        assert beat is not None
-        leading = candidate.lead(beat)
-    assert leading is not None
-    with contextlib.closing(leading), contextlib.closing(SqliteJournal(directory)) as journal:
+def _journal(directory: Path) -> Iterator[Commit]:
+    with contextlib.closing(SqliteJournal(directory)) as journal:
         yield _commits(journal)
 
 

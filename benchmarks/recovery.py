@@ -1,4 +1,5 @@
-"""How long a server needs to start on a long history: `python -m benchmarks.recovery`.
+"""How long a server needs to start on a long history:
+`python -m benchmarks.recovery [--postgresql]`.
 
 A real LiveServer with its journal on disk runs N containers, on an engine whose containers end at
 once; then it is left without a goodbye, and the next one is started on the same state directory.
@@ -6,6 +7,7 @@ once; then it is left without a goodbye, and the next one is started on the same
 
 import argparse
 import asyncio
+import contextlib
 import shutil
 import tempfile
 import time
@@ -15,6 +17,7 @@ from pathlib import Path
 import msgspec
 from tests.manual_engine import ManualEngine
 
+from benchmarks.commits import database, leading
 from benchmarks.overhead import OverheadClock
 from fairshare.core.model.inputs import ContainerExited, Input, SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
@@ -91,17 +94,28 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--containers", type=int, default=1_000_000)
+    parser.add_argument("--postgresql", action="store_true", help="keep the state there")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="fairshare-recovery-"))
-    try:
-        took_s, records, cost = asyncio.run(fill(folder / "state", options.containers))
+    state = folder / "state"
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder)
+        url = stack.enter_context(database()) if options.postgresql else None
+        with leading(state, url):
+            took_s, records, cost = asyncio.run(fill(state, options.containers))
         print(f"{options.containers:,} containers ran in {took_s:.0f} s: {records:,} records")
         print(f"a container costs {cost}")
-        size = sum(path.stat().st_size for path in (folder / "state").glob("journal.sqlite3*"))
-        took_s, known = asyncio.run(restart(folder / "state"))
-        print(f"restart: {took_s:.2f} s to {known:,} applications; the journal has {size:,} bytes")
-    finally:
-        shutil.rmtree(folder)
+        size = sum(path.stat().st_size for path in state.glob("journal.sqlite3*"))
+        places = {"restart": state}
+        if url is not None:
+            places["start on a host without a copy"] = folder / "elsewhere"
+        for what, place in places.items():
+            began_s = time.perf_counter()
+            with leading(place, url):
+                led_s = time.perf_counter() - began_s
+                took_s, known = asyncio.run(restart(place))
+            print(f"{what}: {led_s + took_s:.2f} s to {known:,} applications")
+        print(f"the journal has {size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from tests.hadoop import configuration
 from tests.hadoop.installation import Installation
 
 NODE_MANAGER = "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+HISTORY_SERVER = "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer"
 RESOURCE_MANAGER = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 OPENS = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
 READY_S = 180
@@ -94,14 +95,14 @@ class Cluster:
             classpath = f"{self.server_conf}:{self.installation.jars}/*"
             java = ("nice", "-n", "10", "java", "-Xmx500m", *configuration.JVM.split(), *OPENS)
             words = [*java, "-cp", classpath, RESOURCE_MANAGER]
-            self.server = self._spawn("resourcemanager", words)
+            self.server = self.spawn("resourcemanager", words)
         else:
-            self.server = self._spawn("server", self._serve(self.server_conf, self.ports["web"]))
+            self.server = self.spawn("server", self.serve(self.server_conf, self.ports["web"]))
         self.wait(lambda: self.active_nodes() >= 0, "the server answers")
 
     def start_standby(self, conf: Path, port: int) -> None:
         """Start a second server, which waits until the first one ends."""
-        self.standby = self._spawn("standby", [*self._serve(conf, port), "--standby"])
+        self.standby = self.spawn("standby", [*self.serve(conf, port), "--standby"])
 
     def fail_over(self, port: int) -> None:
         """Kill the server; the standby, whose web port is given, is the server from now on."""
@@ -110,11 +111,12 @@ class Cluster:
         self.url = f"http://127.0.0.1:{port}"
         self.wait(lambda: self.active_nodes() == self.nodes, "all nodes have found the standby")
 
-    def _serve(self, conf: Path, port: int) -> list[str]:
+    def serve(self, conf: Path, port: int, state: str = "state") -> list[str]:
+        """The command of a server whose state is in a folder of the run."""
         engine = ("--engine", "nodemanagers") if self.nodes else ("--hadoop",)
         return [
             *(sys.executable, "-m", "fairshare", "serve", "--conf", str(conf)),
-            *("--port", str(port), "--state", str(self.run / "state")),
+            *("--port", str(port), "--state", str(self.run / state)),
             *(*engine, "--trust-local-users"),
         ]
 
@@ -135,9 +137,16 @@ class Cluster:
         folder = self.run / f"conf-{name}"
         if not folder.exists():
             configuration.write_node(self.run, name)
+        self._start_java(name, folder, NODE_MANAGER)
+
+    def start_history_server(self) -> None:
+        """Start MapReduce's history server, at the addresses of `configuration.history`."""
+        self._start_java("history", self.conf, HISTORY_SERVER)
+
+    def _start_java(self, name: str, folder: Path, main: str) -> None:
         classpath = f"{folder}:{self.conf}:{self.installation.jars}/*"
         java = ("java", "-Xmx400m", *configuration.JVM.split(), *OPENS)
-        self.managers[name] = self._spawn(name, [*java, "-cp", classpath, NODE_MANAGER])
+        self.managers[name] = self.spawn(name, [*java, "-cp", classpath, main])
 
     def wait(self, condition: Callable[[], bool], what: str, seconds: float = READY_S) -> None:
         """Wait until something holds; raises RuntimeError, also when a process has ended."""
@@ -160,7 +169,8 @@ class Cluster:
             return -1
         return found
 
-    def _spawn(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+    def spawn(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+        """Start a process of the run, whose output goes into a log of its name."""
         with (self.run / "log" / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
                 arguments,

@@ -180,6 +180,18 @@ def aggregation(run: Path) -> dict[str, object]:
     }
 
 
+def history(run: Path) -> dict[str, object]:
+    """The properties of MapReduce's history server: without one a client whose job ends while it
+    waits for an answer does not learn how."""
+    names = ("address", "webapp.address", "admin.address")
+    ports = zip(names, free_ports(len(names)), strict=True)
+    return {
+        **{f"mapreduce.jobhistory.{name}": f"127.0.0.1:{port}" for name, port in ports},
+        "mapreduce.jobhistory.intermediate-done-dir": f"{run}/history/intermediate",
+        "mapreduce.jobhistory.done-dir": f"{run}/history/done",
+    }
+
+
 def write_node(run: Path, name: str) -> tuple[Path, int]:
     """The directory of a NodeManager, which comes before the shared one, and its web port."""
     folder = run / f"conf-{name}"

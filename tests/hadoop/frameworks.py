@@ -164,16 +164,21 @@ def _answers(port: int) -> bool:
 
 def spark_client(clients: Clients) -> Result:
     """Pi by Spark, whose driver is the client."""
-    return _spark(clients, "client", "spark.driver.host=127.0.0.1", r"Pi is roughly 3\.1")
+    command = spark_command(clients, "client", "spark.driver.host=127.0.0.1")
+    return clients.run("spark-client", command, r"Pi is roughly 3\.1", limit_s=240)
 
 
 def spark_cluster(clients: Clients) -> Result:
     """Pi by Spark, whose driver is the master."""
-    local = "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1"
-    return _spark(clients, "cluster", local, "final status: SUCCEEDED")
+    command = spark_command(clients, "cluster", LOCAL_MASTER)
+    return clients.run("spark-cluster", command, "final status: SUCCEEDED", limit_s=240)
 
 
-def _spark(clients: Clients, mode: str, setting: str, pattern: str) -> Result:
+LOCAL_MASTER = "spark.yarn.appMasterEnv.SPARK_LOCAL_IP=127.0.0.1"
+
+
+def spark_command(clients: Clients, mode: str, setting: str) -> list[str]:
+    """The command that computes pi by Spark."""
     script = clients.run_folder / "spark_pi.py"
     script.write_text(SPARK_PI)
     python = clients.cluster.installation.spark_python
@@ -188,18 +193,13 @@ def _spark(clients: Clients, mode: str, setting: str, pattern: str) -> Result:
         f"spark.yarn.appMasterEnv.PYSPARK_PYTHON={python}",
         f"spark.executorEnv.PYSPARK_PYTHON={python}",
     )
-    return clients.run(
-        f"spark-{mode}",
-        [
-            *("bash", str(clients.cluster.installation.spark / "bin/spark-submit")),
-            *("--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
-            *("--executor-memory", "512m", "--executor-cores", "1", "--driver-memory", "512m"),
-            *(part for one in settings for part in ("--conf", one)),
-            str(script),
-        ],
-        pattern,
-        limit_s=240,
-    )
+    return [
+        *("bash", str(clients.cluster.installation.spark / "bin/spark-submit")),
+        *("--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
+        *("--executor-memory", "512m", "--executor-cores", "1", "--driver-memory", "512m"),
+        *(part for one in settings for part in ("--conf", one)),
+        str(script),
+    ]
 
 
 SPARK_PI = """\

@@ -1,6 +1,6 @@
 """A day of a lab with three machines, shortened: `make lab-cluster`.
 
-Three hosts (`hosts.py`) with root's Ray cluster and a server whose containers run under the
+Three hosts (`tests/hosts.py`) with root's Ray cluster and a server whose containers run under the
 accounts of ann and bob. While both submit work, one host is killed and boots again, one is cut off
 from the network and returns, one leaves and joins again, and the server is killed. In the end each
 task has succeeded once, none ran beside itself, and every file belongs to its user.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-from tests.ray_cluster.hosts import USERS, Host, Hosts
+from tests.hosts import USERS, Host, Hosts
 
 SOCKET = "/run/fairshare/fairshare.sock"
 FENCE_S = 8

@@ -3,7 +3,7 @@ root's Ray cluster (`lab.py`, `hosts.py`).
 """
 
 import pytest
-from tests.ray_cluster.hosts import AGENTS, PYTHON, lacking
+from tests.hosts import AGENTS, PYTHON, lacking
 from tests.ray_cluster.lab import Lab, check, day
 
 from fairshare.ray.keeper import FIXED_PORTS, SCALER_PORT, WORKER_PORTS

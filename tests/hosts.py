@@ -17,7 +17,7 @@ from fairshare.engines.local import groups
 from fairshare.engines.local.state import StateDirectory
 from fairshare.ray.agent import ROOTS_DIRECTORY
 
-SOURCE = Path(__file__).parents[2]
+SOURCE = Path(__file__).parents[1]
 USERS = {"ann": 4001, "bob": 4002}
 NETWORK = "10.99.0"
 AGENTS = str(ROOTS_DIRECTORY)
@@ -72,6 +72,7 @@ class Host:
     def __init__(self, hosts: "Hosts", name: str, number: int) -> None:
         self.name, self.address = name, f"{NETWORK}.{number}"
         self._hosts, self._number = hosts, number
+        self.folder = hosts.folder / name  # /etc there, which a reboot leaves as it is
         self._init: subprocess.Popen[bytes] | None = None
         self.pid = 0  # of its first process
 
@@ -178,7 +179,7 @@ class Hosts:
         self.all = [Host(self, name, number) for number, name in enumerate(names, 1)]
         known = "".join(f"{host.address} {host.name}\n" for host in self.all)
         for host in self.all:
-            files = self.folder / host.name
+            files = host.folder
             shutil.copytree("/etc", files, symlinks=True, ignore_dangling_symlinks=True)
             (files / "hosts").write_text(f"127.0.0.1 localhost\n{known}")
             with (files / "passwd").open("a") as accounts:
