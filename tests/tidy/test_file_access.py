@@ -77,7 +77,12 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("runtime/journal/sqlite.py", "server/access/audit.py", "server/access/tokens.py"),
         *("server/accounting/queries.py", "server/configuration_editor.py", "server/cron/cron.py"),
         *("server/disk.py", "server/journal_epochs.py"),
-        *("server/long_history.py", "server/packages.py", "server/payloads.py"),
+        *(
+            "server/insight/ledger_file.py",
+            "server/long_history.py",
+            "server/packages.py",
+            "server/payloads.py",
+        ),
         *("server/shared/copy.py", "server/shared/leadership.py", "server/shared/leading.py"),
         "server/shared/migration.py",
         *("server/side_file.py", "server/state_directory.py", "server/stored_configuration.py"),

@@ -51,6 +51,7 @@ from fairshare.api.configuration import (
     Refreshed,
 )
 from fairshare.api.cron import CronBody, CronJob, CronJobs, CronOrderBody
+from fairshare.api.ledger import Ledger
 from fairshare.api.nodes import (
     AddLabelsBody,
     DecommissionBody,
@@ -148,6 +149,7 @@ STOP_CONTAINER = _post("/containers/{container}/stop", ActorBody, ContainerStopp
 LIST_HISTORY = _get("/accounting/applications", PastApplications)
 LIST_PAST_CONTAINERS = _get("/accounting/containers", PastContainers)
 SHOW_REPORT = _get("/accounting/report", Report)
+SHOW_LEDGER = _get("/ledger", Ledger)
 
 LIST_CRON_JOBS = _get("/cron", CronJobs)
 ADD_CRON_JOB = _post("/cron", CronBody, CronJob, 201)

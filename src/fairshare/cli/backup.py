@@ -14,13 +14,14 @@ from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.server import long_history
 from fairshare.server.accounting import ledger
 from fairshare.server.cron import store as cron
+from fairshare.server.insight import ledger_file
 from fairshare.server.notices import store as notices
 from fairshare.server.packages import copy_packages
 from fairshare.server.payloads import copy_payloads
 from fairshare.server.side_file import copy_side_file
 from fairshare.wording import counted, failed_call
 
-_SIDE_FILES = (long_history.FILE, ledger.FILE, notices.FILE, cron.FILE)
+_SIDE_FILES = (long_history.FILE, ledger.FILE, ledger_file.FILE, notices.FILE, cron.FILE)
 _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 
 
@@ -39,9 +40,9 @@ def command(target: Path, state: Path) -> None:
     The copy contains the journal with its snapshots, consistent at one instant, and the files that
     belong to it: the Python calls of applications that have not ended (payloads), the packages of
     Ray jobs, cluster.json, the secret of the drivers, the hashes of the users' tokens, the
-    accounts (`fairshare history`), the data that plans need from older records, the notices, the
-    cron jobs, and the scheduler's properties if the server stores them (scheduler-conf.json). A
-    server can be started on the copy, and accepts the same tokens.
+    accounts (`fairshare history`), the ledger, the data that plans need from older records, the
+    notices, the cron jobs, and the scheduler's properties if the server stores them
+    (scheduler-conf.json). A server can be started on the copy, and accepts the same tokens.
 
     It does not contain the output of containers, nor the logs.
     """

@@ -9,6 +9,7 @@ import functools
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -44,7 +45,7 @@ class Tools:
         self._client = client
         self.asking: tuple[Callable[..., Any], ...] = (
             *(self.overview, self.applications, self.application, self.explain, self.prove),
-            *(self.owed, self.history, self.logs, self.lint, self.plan, self.at),
+            *(self.owed, self.ledger, self.history, self.logs, self.lint, self.plan, self.at),
         )
         self.changing: tuple[Callable[..., Any], ...] = (
             *(self.submit, self.kill, self.hold, self.release, self.set_priority, self.undrain),
@@ -93,6 +94,24 @@ class Tools:
         """What a queue is entitled to, requests and does not have, by cause, and which queues have
         more than their share."""
         return {"owed": self._client.connection.get(path_of(routes.EXPLAIN_QUEUE, queue))}
+
+    def ledger(
+        self,
+        hours: int = 24,
+        queue: str | None = None,
+        user: str | None = None,
+        by: str = "queue",
+    ) -> dict[str, Any]:
+        """What queues were entitled to, got, lent, borrowed and were owed by which cause in the
+        last hours, in units times milliseconds; by: some of hour, queue, user, label, with
+        commas."""
+        since_ms = time.time_ns() // 1_000_000 - max(1, hours) * 3_600_000
+        found = self._client.ledger(
+            by=tuple(by.split(",")), queue=queue, user=user, since_ms=since_ms
+        )
+        lines = found.lines[:MOST_ROWS]
+        more = found.more or len(lines) < len(found.lines)
+        return {"ledger": msgspec.structs.replace(found, lines=lines, more=more)}
 
     def history(
         self,

@@ -96,6 +96,10 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Look back": {
         "history": ("fairshare.cli.history", "List ended applications of the last months."),
         "report": ("fairshare.cli.history:report", "Sum the usage by users, queues or months."),
+        "ledger": (
+            "fairshare.lab.verbs.ledger",
+            "Sum up what queues were owed, and by which causes.",
+        ),
         "at": (
             "fairshare.lab.verbs.at",
             "Show queues, applications or a reason as of a past moment.",

@@ -14,6 +14,7 @@ from fairshare.api.accounting import PastApplications, PastContainers, Report
 from fairshare.api.applications import ApplicationRow
 from fairshare.api.bookings import BookedSpan, Booking, Bookings
 from fairshare.api.cron import CronJob, Overlap
+from fairshare.api.ledger import Ledger
 from fairshare.api.routes import Route
 from fairshare.api.showing import Rows
 from fairshare.api.values import EMPTY
@@ -460,6 +461,27 @@ class CallTable:
             name=name,
             state=state,
             application=application,
+            since=since_ms,
+            until=until_ms,
+        )
+
+    @method
+    def ledger(
+        self,
+        *,
+        by: Sequence[str] = ("queue",),
+        queue: str | None = None,
+        user: str | None = None,
+        since_ms: int | None = None,
+        until_ms: int | None = None,
+    ) -> Call[Ledger]:
+        """What queues were entitled to, got, lent, borrowed and were owed by which cause, in hours
+        that begin in a period; by hour, queue, user or label. [default: the last 7 days]"""
+        return self._call(
+            routes.SHOW_LEDGER,
+            by=",".join(by),
+            queue=queue,
+            user=user,
             since=since_ms,
             until=until_ms,
         )

@@ -6,7 +6,7 @@ The manager handles life cycles (submissions, attempts, tasks); the scheduler ha
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from fairshare.core.model.applications import Application, Attempt
 from fairshare.core.model.events import ApplicationMoved, Event
@@ -88,6 +88,16 @@ def move_deferred(
         raise Refusal("not-running", f"application {application.id} has no running attempt")
     if leaf != application.queue:
         step.emit(ApplicationMoved(application.id, leaf, True))
+
+
+class PartitionLevel(NamedTuple):
+    """What a leaf queue uses of a partition, and its share of it: fair share, or guaranteed
+    capacity."""
+
+    queue: str
+    label: str
+    used: Resource
+    share: Resource
 
 
 class Scheduler(Protocol):
@@ -188,6 +198,14 @@ class Scheduler(Protocol):
 
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
+
+    def partition_levels(self) -> list[PartitionLevel]:
+        """What each leaf queue uses of each partition, and its share of it."""
+        queues = self.state.queues
+        return [
+            PartitionLevel(name, "", queues[name].used, share)
+            for name, share in self.leaf_shares().items()
+        ]
 
     def leaf_guarantees(self) -> dict[str, Resource]:
         """What each leaf queue is guaranteed, its view's `min_share`: a capacity, or a minimum

@@ -296,12 +296,19 @@ def _with_past(reason: Reason, application: Application, state: "State", now_ms:
     return reason if behind is None else msgspec.structs.replace(reason, past=behind)
 
 
+def brief_reasons(
+    application: Application, limits: Limits, state: "State", survey: Survey, now_ms: int = 0
+) -> list[Reason]:
+    """The same for questions about many applications at one instant, which share a survey: without
+    the applications that are served first, and what preemption owes, unless that decides."""
+    return _reasons(application, limits, state, survey, now_ms, ahead=False)
+
+
 def main_cause(
     application: Application, limits: Limits, state: "State", survey: Survey, now_ms: int = 0
 ) -> Cause | None:
-    """The cause of the first of the reasons, or None. For questions about many applications at one
-    instant, which share a survey; it leaves out what takes long and decides nothing."""
-    found = _reasons(application, limits, state, survey, now_ms, ahead=False)
+    """The cause of the first of the brief reasons, or None."""
+    found = brief_reasons(application, limits, state, survey, now_ms)
     return found[0].cause if found else None
 
 

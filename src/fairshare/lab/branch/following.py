@@ -13,20 +13,22 @@ import select
 import signal
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.ended import pack
 from fairshare.core.record import Record
-from fairshare.core.schedulers.protocol import State
+from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import FairshareError, InputError, JournalError
 from fairshare.lab.branch.apart import apart
+from fairshare.lab.branch.ledger import FollowedLedger
 from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.branch.proving import here, prove
 from fairshare.lab.simulate.world import Origin
@@ -49,17 +51,29 @@ RECORDS_AT_ONCE: Final = 500
 MOST_ASKED: Final = 2**20
 """The bytes of a question."""
 
-FollowingObserver = Callable[[Record, State], None]
-"""Called with each record behind the state with which the process began, in their order, and the
-state after it. It must not change the state, nor raise; it may write a file of its own beside the
-journal, and says there how far it has come: after a restart the process begins with an older state,
-and records come again. There is one process for each server: it is the only writer."""
 
-MakeObserver = Callable[[Path, State, Position], FollowingObserver]
+class FollowingObserver(Protocol):
+    """What follows the records of a server beside the server, behind the state with which the
+    process began, in their order. It must not change the state, nor raise; it may write a file of
+    its own beside the journal, and says there how far it has come: after a restart the process
+    begins with an older state, and records come again. There is one process for each server: it is
+    the only writer."""
+
+    def advance(self, now_ms: int) -> None:
+        """The next record, which is of this instant, is about to be applied."""
+
+    def observe(self, record: Record) -> None:
+        """A record has been applied."""
+
+    def rest(self, now_ms: int) -> None:
+        """All that the journal has by now has been applied; called every few seconds."""
+
+
+MakeObserver = Callable[[Path, Scheduler, Position], FollowingObserver]
 """Makes an observer of a state directory, from the state with which the process begins."""
 
-OBSERVERS: Final[tuple[MakeObserver, ...]] = ()
-"""What follows the records of a server beside the server: to add one, add it here."""
+OBSERVERS: Final[tuple[MakeObserver, ...]] = (FollowedLedger,)
+"""To add one, add it here."""
 
 
 class Following:
@@ -82,7 +96,8 @@ class Following:
         self._table = Observers()
         self.run_times.subscribe(self._table)
         self._finished.subscribe(self._table)
-        self._others = [make(directory, state, self.position) for make in observers]
+        scheduler = self.manager.scheduler
+        self._others = [make(directory, scheduler, self.position) for make in observers]
 
     def follow(self) -> None:
         """Apply all that the journal has by now. Raises JournalError."""
@@ -95,12 +110,19 @@ class Following:
         for application in self._finished.take_settled():
             pack(application)
 
+    def rest(self, now_ms: int) -> None:
+        """Let observers write what they have."""
+        for other in self._others:
+            other.rest(now_ms)
+
     def _observed(self, records: list[Record]) -> Iterator[Record]:
         """Some records, each of which is observed when it has been applied."""
         for record in records:
+            for other in self._others:
+                other.advance(record.now_ms)
             yield record
             for other in self._others:
-                other(record, self.manager.state)
+                other.observe(record)
 
     def answer(self, asked: Asked) -> object:
         """The answer to a question, to be asked in a copy of the process. Raises InputError."""
@@ -159,6 +181,7 @@ def _serve(following: Following, control: socket.socket) -> None:
     while True:
         readable, _, _ = select.select([control], [], [], POLL_S)
         following.follow()
+        following.rest(time.time_ns() // 1_000_000)
         while _reaped():
             pass
         if not readable:

@@ -19,7 +19,7 @@ from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.queues import ROOT
-from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes
+from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes, subtract
 from fairshare.core.model.work import ResourceRequest
 from fairshare.core.placement.mapping import MappingRequest, place
 from fairshare.core.placement.rules import Misplaced, placed_as
@@ -46,6 +46,7 @@ from fairshare.core.schedulers.capacity.reasons import CapacityLimits
 from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.protocol import (
+    PartitionLevel,
     Refusal,
     Scheduler,
     Step,
@@ -441,6 +442,18 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
         """The fair share of each leaf queue, as in its view, without the rest of it."""
         queues = self._state.queues.values()
         return {one.name: one.shares[""].effective_minimum for one in queues if one.leaf}
+
+    def partition_levels(self) -> list[PartitionLevel]:
+        """What each leaf queue uses of each partition, without what is reserved, and its guaranteed
+        capacity there."""
+        return [
+            PartitionLevel(
+                queue.name, label, subtract(share.used, share.reserved), share.effective_minimum
+            )
+            for queue in self._state.queues.values()
+            if queue.leaf
+            for label, share in queue.shares.items()
+        ]
 
     def leaf_guarantees(self) -> dict[str, Resource]:
         """The capacity of each leaf queue, which is its fair share too."""

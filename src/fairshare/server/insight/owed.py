@@ -1,0 +1,396 @@
+"""What leaf queues are owed at one instant, and by which cause each part of it.
+
+A queue is entitled to the smaller of its demand and its share of a partition, and is owed what it
+lacks of that. Its demand is what it uses and what its applications wait for; what waits by choice
+(held, begins later, after another application, tasks of which only so many may run at once) is not
+demand, and never a debt. A queue that uses as much of its dominant type as its share has
+is owed nothing of the others.
+
+The waiting applications claim what they lack, the oldest first, until the gap is filled. Each claim
+has one cause, from the scheduler's reasons (`core/schedulers/reasons.py`). Reads the scheduler
+between two decisions; decides nothing.
+"""
+
+import enum
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from fairshare.core.model.applications import Application
+from fairshare.core.model.asks import Ask, AskKey
+from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.nodes import Node
+from fairshare.core.model.resources import (
+    Resource,
+    add,
+    fits,
+    positive,
+    scale,
+    smallest,
+    subtract,
+    total,
+)
+from fairshare.core.model.state import Gang
+from fairshare.core.model.tasks import GroupProgress
+from fairshare.core.schedulers.entitlement import Obstacle
+from fairshare.core.schedulers.offers import Survey
+from fairshare.core.schedulers.protocol import PartitionLevel, Scheduler
+from fairshare.core.schedulers.reasons import Cause, Limits, Reason, brief_reasons
+
+
+class OwedCause(enum.StrEnum):
+    """What keeps a part of a queue's entitlement from it, in words, too."""
+
+    words: str
+
+    def __new__(cls, value: str, words: str) -> "OwedCause":
+        """`OwedCause("gang")` finds a cause by its value alone."""
+        cause = str.__new__(cls, value)
+        cause._value_ = value
+        cause.words = words
+        return cause
+
+    APPLICATIONS = "applications", "a limit on running applications"
+    MASTERS = "masters", "a limit on the resources of masters"
+    MAXIMUM = "maximum", "the maximum of the queue, or of one above"
+    USER_LIMIT = "user-limit", "the limit of one user"
+    BUDGET = "budget", "a budget that is used up"
+    BOOKING = "booking", "kept for a booking"
+    PREEMPTION = "preemption", "being preempted for it, or as soon as its timeout is over"
+    LENDER = "lender", "held by others above their share"
+    FRAGMENTATION = "fragmentation", "free, but on no node together"
+    REMAINDER = "remainder", "less than one container"
+    RESERVATION = "reservation", "kept free on a node for others"
+    LOCALITY = "locality", "waits for a nearer node"
+    GANG = "gang", "containers that start together"
+    NODES = "nodes", "on nodes that are drained or fail"
+    OVERCOMMITTED = "overcommitted", "shares that are more than the cluster has"
+    IMPOSSIBLE = "impossible", "no node can serve it"
+    STOPPED = "stopped", "nothing is granted now"
+    ITSELF = "itself", "waits for itself"
+    LATENCY = "latency", "its turn comes"
+    OTHER = "other", "none of these"
+
+
+_OF_LIMITS: Final[Mapping[Cause, OwedCause]] = {
+    Cause.NOT_STARTED: OwedCause.IMPOSSIBLE,
+    Cause.QUEUE_GONE: OwedCause.STOPPED,
+    Cause.QUEUE_APPLICATIONS: OwedCause.APPLICATIONS,
+    Cause.USER_APPLICATIONS: OwedCause.APPLICATIONS,
+    Cause.QUEUE_MASTERS: OwedCause.MASTERS,
+    Cause.USER_MASTERS: OwedCause.MASTERS,
+    Cause.MASTER_SILENT: OwedCause.ITSELF,
+    Cause.SAFE_MODE: OwedCause.STOPPED,
+    Cause.DISK_FULL: OwedCause.STOPPED,
+    Cause.NODES_FAILING: OwedCause.NODES,
+    Cause.NODES_DRAINED: OwedCause.NODES,
+    Cause.NO_NODES: OwedCause.IMPOSSIBLE,
+    Cause.TOO_LARGE: OwedCause.IMPOSSIBLE,
+    Cause.GANG_TOO_LARGE: OwedCause.IMPOSSIBLE,
+    Cause.PLACE_UNKNOWN: OwedCause.IMPOSSIBLE,
+    Cause.BLACKLISTED: OwedCause.IMPOSSIBLE,
+    Cause.NO_CAPACITY: OwedCause.MAXIMUM,
+    Cause.QUEUE_MAXIMUM: OwedCause.MAXIMUM,
+    Cause.BOOKED: OwedCause.BOOKING,
+    Cause.USER_LIMIT: OwedCause.USER_LIMIT,
+    Cause.SLOW_START: OwedCause.ITSELF,
+    Cause.JOB_TASKS: OwedCause.ITSELF,
+    Cause.POOL_TASKS: OwedCause.MAXIMUM,
+    Cause.BUDGET: OwedCause.BUDGET,
+    Cause.GANG_PAUSED: OwedCause.GANG,
+}
+"""Causes that keep all that an ask lacks from it."""
+
+_OF_FREE_ROOM: Final[Mapping[Cause, OwedCause]] = {
+    Cause.KEPT_FOR_ANOTHER: OwedCause.RESERVATION,
+    Cause.RESERVED_FOR_OTHERS: OwedCause.RESERVATION,
+    Cause.NEARER_NODE: OwedCause.LOCALITY,
+    Cause.OWN_FIRST: OwedCause.LATENCY,
+    Cause.OTHERS_FIRST: OwedCause.LATENCY,
+    Cause.NEXT_OFFER: OwedCause.LATENCY,
+}
+"""Causes that keep free room from an ask: no more than is free. What it lacks besides waits for
+room."""
+
+MOST_LOOKED: Final = 20
+"""So many applications of a queue are asked for their reasons; what the others lack is owed by the
+same causes."""
+
+
+class Claim(NamedTuple):
+    """What one application lacks by one cause, for this reason."""
+
+    cause: OwedCause
+    application: Application
+    amount: Resource
+    reason: Reason | None
+
+
+class _Partition:
+    """The nodes of a partition; what of them is free, and what is free on nodes that could not
+    start containers; the shares of all queues together; the leaves that use more than theirs, with
+    the excess."""
+
+    def __init__(self, none: Resource) -> None:
+        self.nodes: list[Node] = []
+        self.total = self.free = self.failing = self.shares = none
+        self.above: list[tuple[str, Resource]] = []
+
+
+class _Gap:
+    """What a leaf is owed of a partition, and is not claimed yet; with the room that is free."""
+
+    def __init__(self, queue: str, label: str, owed: Resource, partition: _Partition) -> None:
+        self.queue = queue
+        self.label = label
+        self.partition = partition
+        self.owed = self.rest = owed
+        self.free, self.failing = partition.free, partition.failing
+        self.claims: list[Claim] = []
+
+
+class Debts:
+    """What all leaf queues are owed, while the state does not change.
+
+    `levels` has what each leaf uses of each partition, and its share of it; `pending` what waits,
+    by leaf, partition and user. `work` counts what was looked at, in steps of about a microsecond.
+    """
+
+    def __init__(self, scheduler: Scheduler, now_ms: int) -> None:
+        self._scheduler = scheduler
+        self._state = state = scheduler.state
+        self._now_ms = now_ms
+        self._survey = Survey()
+        self._promised: dict[ApplicationId, Resource] = {}
+        self._waiting: dict[tuple[str, str], list[Application]] = {}
+        self._partitions: dict[str, _Partition] = defaultdict(lambda: _Partition(state.none))
+        self.levels: dict[tuple[str, str], PartitionLevel] = {}
+        self.pending: dict[tuple[str, str], dict[str, Resource]] = {}
+        self.counted = 1 if state.counts_memory_alone else len(state.none)
+        """How many of the resource types the scheduler counts, from the first on."""
+        self._look_at_nodes()
+        for level in scheduler.partition_levels():
+            self._add_level(level)
+        for application in state.applications.values():
+            if not application.over and application.id not in state.deferred:
+                self._add_waiting(application)
+        self.work = 10 + len(state.nodes) + 3 * len(self.levels) + 2 * len(state.applications)
+
+    def _look_at_nodes(self) -> None:
+        state = self._state
+        for node in state.nodes.values():
+            partition = self._partitions[state.label_of(node)]
+            partition.nodes.append(node)
+            partition.total = add(partition.total, node.total)
+            free = positive(node.available)
+            if state.failing and state.waits_for_node(node.name):
+                partition.failing = add(partition.failing, free)
+            elif node.name not in state.drains:
+                partition.free = add(partition.free, free)
+            for number, room in node.promised.items():
+                self._promised[number] = add(self._promised.get(number, state.none), room)
+
+    def _add_level(self, level: PartitionLevel) -> None:
+        self.levels[level.queue, level.label] = level
+        partition = self._partitions[level.label]
+        partition.shares = add(partition.shares, level.share)
+        idle = not any(level.share)
+        excess = tuple(
+            u - s if u > s and (s or idle) else 0
+            for u, s in zip(level.used, level.share, strict=True)
+        )
+        if any(excess):
+            partition.above.append((level.queue, excess))
+
+    def _add_waiting(self, application: Application) -> None:
+        state, attempt = self._state, application.attempt
+        amounts: dict[str, Resource] = {}
+        for key in (*attempt.asks.wanting, *attempt.asks.withheld):
+            if key.anywhere is not None:
+                amount = scale(key.anywhere.resource, key.anywhere.count)
+                amounts[key.label] = add(amounts.get(key.label, state.none), amount)
+        if state.gangs and (paused := self._paused_gangs(application)):
+            label = _label(application)
+            lacks = total((_lacking(*one) for one in paused), len(state.none))
+            amounts[label] = add(amounts.get(label, state.none), lacks)
+        for label, amount in amounts.items():
+            self._waiting.setdefault((application.queue, label), []).append(application)
+            users = self.pending.setdefault((application.queue, label), {})
+            users[application.user] = add(users.get(application.user, state.none), amount)
+
+    def _paused_gangs(self, application: Application) -> list[tuple[GroupProgress, Gang]]:
+        gangs = self._state.gangs
+        return [
+            (group, gang)
+            for number, group in enumerate(application.tasks.groups)
+            if (gang := gangs.get((application.id, number))) is not None and gang.paused
+        ]
+
+    def total_of(self, label: str) -> Resource:
+        """The resources of all nodes of a partition."""
+        return self._partitions[label].total
+
+    def demand(self, queue: str, label: str) -> Resource:
+        """What a leaf uses of a partition, and what waits for it there."""
+        level = self.levels.get((queue, label))
+        demand = self._state.none if level is None else level.used
+        for amount in self.pending.get((queue, label), {}).values():
+            demand = add(demand, amount)
+        return demand
+
+    def owed(self, queue: str, label: str) -> Resource:
+        """What a leaf is owed of a partition."""
+        level = self.levels.get((queue, label))
+        if level is None or (queue, label) not in self.pending:
+            return self._state.none
+        demand = self.demand(queue, label)
+        return owed(level.used, level.share, demand, self.total_of(label), self.counted)
+
+    def claims(self, queue: str, label: str) -> list[Claim]:
+        """The claims on what a leaf is owed of a partition, which are at most that together. They
+        are less if more than `MOST_LOOKED` applications wait."""
+        gap = _Gap(queue, label, self.owed(queue, label), self._partitions[label])
+        if not any(gap.owed):
+            return []
+        for application in self._waiting.get((queue, label), ())[:MOST_LOOKED]:
+            self._claim(gap, application)
+            if not any(gap.rest):
+                break
+        return gap.claims
+
+    def _claim(self, gap: _Gap, application: Application) -> None:
+        """Let an application claim what it lacks."""
+        limits, asks = self._scheduler.limits_of(application.id), application.attempt.asks
+        found = brief_reasons(application, limits, self._state, self._survey, self._now_ms)
+        self.work += 20 + len(found) * (20 + len(gap.partition.nodes))
+        # One reason for the application as a whole, or one for each ask.
+        whole = found[0] if found and not found[0].containers else None
+        of_ask = {(one.priority, one.request): one for one in found if one.containers}
+        for key in (*asks.wanting, *asks.withheld):
+            if key.label == gap.label and key.anywhere is not None and any(gap.rest):
+                reason = of_ask.get(key.order, whole)
+                self._claim_ask(gap, application, limits, key, key.anywhere, reason)
+        if self._state.gangs and _label(application) == gap.label:
+            causes = (Cause.GANG_PAUSED, Cause.GANG_TOO_LARGE)
+            reason = next((one for one in found if one.cause in causes), None)
+            cause = OwedCause.GANG if reason is None else _OF_LIMITS[reason.cause]
+            for group, gang in self._paused_gangs(application):
+                self._take(gap, Claim(cause, application, _lacking(group, gang), reason))
+
+    def _claim_ask(
+        self,
+        gap: _Gap,
+        application: Application,
+        limits: Limits,
+        key: AskKey,
+        ask: Ask,
+        reason: Reason | None,
+    ) -> None:
+        lacks, partition = scale(ask.resource, ask.count), gap.partition
+        if reason is None:
+            self._take(gap, Claim(OwedCause.LATENCY, application, lacks, None))
+            return
+        limit = _OF_LIMITS.get(reason.cause)
+        if limit is not None:
+            self._take(gap, Claim(limit, application, lacks, reason))
+            return
+        promised = self._promised.get(application.id)
+        if promised is not None:
+            claim = Claim(OwedCause.PREEMPTION, application, smallest(lacks, promised), reason)
+            lacks = subtract(lacks, self._take(gap, claim))
+        cause = _OF_FREE_ROOM.get(reason.cause)
+        elsewhere = cause is None and (reason.selective or not ask.relax)
+        if elsewhere and any(self._fits(ask.resource, one.available) for one in partition.nodes):
+            cause = OwedCause.LOCALITY
+        elif cause is None and self._fits(ask.resource, gap.free):
+            cause = OwedCause.FRAGMENTATION
+        if cause is not None:
+            claim = Claim(cause, application, smallest(lacks, gap.free), reason)
+            taken = self._take(gap, claim)
+            gap.free, lacks = subtract(gap.free, taken), subtract(lacks, taken)
+        if any(gap.failing):
+            claim = Claim(OwedCause.NODES, application, smallest(lacks, gap.failing), reason)
+            taken = self._take(gap, claim)
+            gap.failing, lacks = subtract(gap.failing, taken), subtract(lacks, taken)
+        if any(lacks) and any(gap.rest):
+            cause = self._cause_without_room(gap, limits, key, ask.resource, reason)
+            self._take(gap, Claim(cause, application, lacks, reason))
+
+    def _fits(self, size: Resource, room: Resource) -> bool:
+        return fits(size[: self.counted], room[: self.counted])
+
+    def _cause_without_room(
+        self, gap: _Gap, limits: Limits, key: AskKey, size: Resource, reason: Reason
+    ) -> OwedCause:
+        """The cause of what no free room could serve."""
+        above = [excess for queue, excess in gap.partition.above if queue != gap.queue]
+        self.work += len(gap.partition.above)
+        short = [place for place, rest in enumerate(gap.rest) if rest]
+        if reason.preempting:
+            return OwedCause.PREEMPTION
+        if any(excess[place] >= size[place] > 0 for excess in above for place in short):
+            self.work += len(self.levels)
+            preemption = limits.preemption(key)
+            if preemption is not None and preemption.obstacle in (Obstacle.NONE, Obstacle.NOT_YET):
+                return OwedCause.PREEMPTION
+            return OwedCause.LENDER
+        if reason.drained:
+            return OwedCause.NODES
+        if all(gap.rest[place] < size[place] for place in short if size[place]):
+            return OwedCause.REMAINDER
+        shares, whole = gap.partition.shares, gap.partition.total
+        if any(shares[place] > whole[place] for place in short):
+            return OwedCause.OVERCOMMITTED
+        if any(excess[place] for excess in above for place in short):
+            return OwedCause.LENDER
+        return OwedCause.OTHER
+
+    def _take(self, gap: _Gap, claim: Claim) -> Resource:
+        """Take what a claim may have of the gap; how much that is."""
+        amount = smallest(gap.rest, claim.amount)
+        if not any(amount):
+            return amount
+        gap.rest = subtract(gap.rest, amount)
+        gap.claims.append(claim._replace(amount=amount))
+        return amount
+
+
+def owed(
+    used: Resource, share: Resource, demand: Resource, whole: Resource, counted: int
+) -> Resource:
+    """What is owed to a queue: `min(demand, share) - used` of each type of which it has a share,
+    and nothing where its dominant share, of the `counted` types of the `whole` partition, is as
+    large as that of its share.
+
+    >>> owed((2048, 1), (4096, 4), (8192, 8), (8192, 8), 2)
+    (2048, 3)
+    >>> owed((2048, 4), (4096, 4), (8192, 8), (8192, 8), 2), owed((0, 0), (8, 8), (4, 4), (8, 8), 1)
+    ((0, 0), (4, 0))
+    """
+    if reaches(used, share, whole, counted):
+        return (0,) * len(used)
+    return tuple(
+        max(0, min(d, s) - u) if place < counted else 0
+        for place, (u, s, d) in enumerate(zip(used, share, demand, strict=True))
+    )
+
+
+def reaches(used: Resource, share: Resource, whole: Resource, counted: int) -> bool:
+    """Whether the dominant share of what is used is at least that of a share, of the types of which
+    there is one."""
+    largest_used = largest_share = 0.0
+    for place in range(counted):
+        if whole[place] > 0 and share[place] > 0:
+            largest_used = max(largest_used, used[place] / whole[place])
+            largest_share = max(largest_share, share[place] / whole[place])
+    return largest_used >= largest_share
+
+
+def _label(application: Application) -> str:
+    """The partition in which an application runs without naming one."""
+    label: str = getattr(application.attempt, "label", "")
+    return label
+
+
+def _lacking(group: GroupProgress, gang: Gang) -> Resource:
+    return scale(group.spec.resource, max(0, len(group.waiting) - len(gang.held)))

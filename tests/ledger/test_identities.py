@@ -1,0 +1,12 @@
+"""What the ledger says of each hour adds up, over random lives of clusters."""
+
+import pytest
+from tests.effort import examples
+from tests.ledger.identities import deviations
+from tests.ledger.lives import SCHEDULERS
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("seed", range(examples(15)))
+def test_the_ledger_of_a_life_adds_up_exactly(scheduler, seed):
+    assert list(deviations(scheduler, seed)) == []
