@@ -24,7 +24,7 @@ from fairshare.mapreduce import MapReduce
 
 SMALL = {"memory-mb": 256, "vcores": 1}
 TEXT = "the queue and the node\n" * 50
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def calls() -> None:

@@ -23,7 +23,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import httpx
-from tests.hadoop import configuration
+from tests.hadoop import configuration, our_work
 from tests.hadoop.cluster import Cluster
 from tests.hadoop.faults import Faults
 from tests.hadoop.frameworks import LOCAL_MASTER, spark_command
@@ -117,13 +117,14 @@ def _run(cluster: Cluster, postgres: Postgres, fail_overs: int, seed: int) -> in
     names = configuration.SERVER_PORTS
     second = dict(zip(names, configuration.free_ports(len(names)), strict=True))
     ports = {"rm1": cluster.ports, "rm2": second}
-    hosts = []
+    hosts: list[Host] = []
+    urls = ",".join(f"http://127.0.0.1:{own['web']}" for own in ports.values())
     for name, folder in configuration.write_pair(cluster.run, ports).items():
-        state = f'[state]\nurl = "{database}"\ntakeover_s = {TAKEOVER_S}\n'
+        servers = ", ".join(f'"{url}"' for url in urls.split(","))
+        state = f'[state]\nurl = "{database}"\ntakeover_s = {TAKEOVER_S}\nservers = [{servers}]\n'
         (folder / "fairshare.toml").write_text(state)
         hosts.append(Host(cluster, name, folder, ports[name]["web"]))
     leader, standby = hosts
-    urls = ",".join(host.url for host in hosts)
     leader.start()
     cluster.wait(lambda: cluster.active_nodes() >= 0, "the first server leads")
     standby.start()
@@ -189,6 +190,10 @@ def _begin(jobs: Faults, number: int, urls: str) -> None:
     size = ("--count", str(TASKS), "--memory", "256m", "--wait")
     own = [sys.executable, "-P", "-m", "fairshare", *submit, *size, "--", "sleep", "15"]
     jobs.begin(f"ours-{number}", "", own)
+    # Calls, a driver and a MapReduce job of our own: all ask the server while they run.
+    place = str(jobs.cluster.run / f"work-{number}")
+    work = ["env", f"FAIRSHARE_URL={urls}", sys.executable, our_work.__file__, place]
+    jobs.begin(f"work-{number}", r"(?s)calls: ok.*driver: ok.*mapreduce: ok", work)
 
 
 def _judge(url: str, rounds: int) -> int:

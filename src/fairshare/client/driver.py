@@ -28,7 +28,7 @@ from fairshare.client.discovery import (
     APPLICATION_VARIABLE,
     TOKEN_VARIABLE,
     URL_VARIABLE,
-    checked_url,
+    checked_urls,
     published_url,
 )
 from fairshare.client.errors import Refused, ServerUnreachable
@@ -63,13 +63,13 @@ class Driver:
                 " with `fairshare submit --driver -- COMMAND`"
             )
         self.id = environment[APPLICATION_VARIABLE]
-        url = checked_url(environment[URL_VARIABLE], URL_VARIABLE)
+        urls = checked_urls(environment[URL_VARIABLE], URL_VARIABLE)
 
         def elsewhere() -> Iterable[str]:
             published = published_url(environment)
-            return () if published is None else (published,)
+            return urls if published is None else (*urls, published)
 
-        self.connection = Connection(url, environment[TOKEN_VARIABLE], transport, elsewhere)
+        self.connection = Connection(urls[0], environment[TOKEN_VARIABLE], transport, elsewhere)
 
     def register(self) -> None:
         """Say that the master runs: from now on its requests count."""

@@ -21,6 +21,7 @@ from fairshare.client.discovery import (
     APPLICATION_VARIABLE,
     TOKEN_VARIABLE,
     URL_VARIABLE,
+    checked_urls,
     published_url,
 )
 from fairshare.client.exchange import segment
@@ -116,9 +117,9 @@ def fetch(digest: str, target: Path, environment: Mapping[str, str] = os.environ
     target.parent.mkdir(parents=True, exist_ok=True)
     path = f"/applications/{segment(environment[APPLICATION_VARIABLE])}/packages/{digest}"
     end_s = time.monotonic() + WAIT_S
-    urls = itertools.cycle((environment[URL_VARIABLE], published_url(environment)))
-    while True:
-        url = next(urls) or environment[URL_VARIABLE]
+    known = checked_urls(environment[URL_VARIABLE], URL_VARIABLE)
+    published = published_url(environment)
+    for url in itertools.cycle(known if published is None else (*known, published)):
         try:
             _receive(url, environment[TOKEN_VARIABLE], path, target)
         except httpx.HTTPError as error:

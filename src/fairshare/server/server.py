@@ -334,14 +334,15 @@ class LiveServer:
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
         """The variables about the server in a container's environment; only the driver gets a
         token, and the others the Unix socket where they need a proof of who they are."""
-        environment = {"FAIRSHARE_URL": self.url, "FAIRSHARE_STATE": str(self.directory.path)}
+        urls = ",".join(dict.fromkeys((self.url, *self.settings.state.servers)))
+        environment = {"FAIRSHARE_URL": urls, "FAIRSHARE_STATE": str(self.directory.path)}
         if os.geteuid():  # containers of Ray may run under another account
             environment["FAIRSHARE_SERVER_ACCOUNT"] = str(os.geteuid())
         as_users = self.settings.run_as == "user" and runs_here(self.settings.engine)
         if self.settings.authentication.socket and as_users:
             environment["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
         if master and application.submission.driver is not None:
-            environment["FAIRSHARE_URL"] = self.url
+            environment["FAIRSHARE_URL"] = urls
             environment["FAIRSHARE_TOKEN"] = self.tokens.issue(
                 application.id, application.attempt.number
             )

@@ -393,16 +393,26 @@ def _database(text: str) -> str:
     return text
 
 
+def _server(text: str) -> str:
+    """The address of a server; raises ValueError."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise ValueError("write the address of a server as http://HOST:PORT")
+    return text.rstrip("/")
+
+
 class StateSettings(msgspec.Struct, frozen=True):
     """Where the state is shared by servers of several hosts; None: it is in the state directory
     alone.
 
     `url` is that of a PostgreSQL database, of which each host has a copy in its state directory. A
     standby takes over when the server that leads has given no sign of life for `takeover_s`.
+    Containers get the addresses of all `servers` besides that of the one that launches them.
     """
 
     url: Annotated[str | None, parsed(_database)] = None
     takeover_s: Annotated[int, Meta(ge=2, le=3_600)] = 5
+    servers: Annotated[tuple[str, ...], list_of(parsed(_server))] = ()
 
 
 class ShellSettings(msgspec.Struct, frozen=True):

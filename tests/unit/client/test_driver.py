@@ -1,3 +1,4 @@
+import httpx
 import pytest
 
 from fairshare.client import ContainerRequest, Driver, ServerUnreachable, TaskGroup
@@ -72,6 +73,23 @@ def test_a_driver_sees_its_containers_and_groups(driver, script):
     (container,) = driver.containers()
     assert (container.id, container.over, container.failed) == ("c1", True, False)
     assert driver.application().groups[0].succeeded == 1
+
+
+def test_a_driver_goes_over_to_the_other_server_that_it_knows(tmp_path):
+    urls = "http://host1:8188,http://host2:8188"
+    environment = {**ENVIRONMENT, "FAIRSHARE_URL": urls, "FAIRSHARE_STATE": str(tmp_path)}
+    asked = []
+
+    def answer(request):
+        asked.append(request.url.host)
+        if request.url.host == "host1":
+            raise httpx.ConnectError("refused")
+        return httpx.Response(200, json={})
+
+    with Driver(environment, transport=httpx.MockTransport(answer)) as driver:
+        driver.register()
+        driver.finish()
+    assert asked == ["host1", "host2", "host2"]
 
 
 @pytest.mark.parametrize("missing", ENVIRONMENT)

@@ -70,7 +70,11 @@ SELECT r.* FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[], %s::bigint[]) AS
 _CHANGE: Final = f"""
 WITH {_LEADS} INSERT INTO fairshare_changes SELECT %s, %s, %s::bytea, %s FROM leads
 """  # noqa: S608 - our own text
-_BEAT: Final = "UPDATE fairshare_beats SET count = count + 1 WHERE epoch = %s"
+_BEAT: Final = """
+UPDATE fairshare_beats SET count = count + 1
+WHERE epoch = %s AND set_config('synchronous_commit', 'local', true) <> ''
+"""
+"""It waits for no standby of the database: while that is away, the same server leads on."""
 _CLAIM: Final = """
 WITH claimed AS (
     UPDATE fairshare_leader SET epoch = epoch + 1, holder = %s

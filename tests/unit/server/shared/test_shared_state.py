@@ -354,6 +354,67 @@ def test_a_commit_goes_on_when_the_database_is_back_and_is_there_once(tmp_path):
             assert [one.sequence for one in copy.records()] == [1, 2, 3, 4]
 
 
+def on_insert(postgres, url, statement):
+    """Have the database do something whenever a record is inserted."""
+    body = f"BEGIN {statement}; RETURN NULL; END"
+    database = url.rpartition("/")[2]
+    postgres.run(database, f"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS '{body}'")
+    postgres.run(
+        database,
+        "CREATE TRIGGER t AFTER INSERT ON fairshare_records FOR EACH STATEMENT"
+        " EXECUTE FUNCTION f()",
+    )
+
+
+def test_a_leader_whose_commits_take_long_is_alive_for_others_meanwhile(postgres, url, hosts):
+    one, two = hosts
+    with contextlib.closing(lead(url, one)), contextlib.closing(SqliteJournal(one)) as journal:
+        on_insert(postgres, url, "PERFORM pg_sleep(1.5)")
+        commit = threading.Thread(target=write, args=(journal, record(1)))
+        commit.start()
+        with contextlib.closing(Candidate.open(url, two, 1)) as candidate:
+            while commit.is_alive():
+                assert candidate.look() is None
+                time.sleep(0.1)
+        commit.join()
+        assert [one.sequence for one in journal.records()] == [1]
+
+
+def test_a_full_disk_of_the_database_is_named_and_a_commit_goes_on_with_room(postgres, url, hosts):
+    one, _ = hosts
+    with (
+        contextlib.closing(lead(url, one)) as leading,
+        contextlib.closing(SqliteJournal(one)) as journal,
+    ):
+        on_insert(postgres, url, "RAISE EXCEPTION ''no room'' USING ERRCODE = ''53100''")
+        journal.append(record(1))
+        with pytest.raises(UnavailableError, match="its disk is full: make room there"):
+            journal.commit()
+        assert "its disk is full" in leading.problem
+        postgres.run(url.rpartition("/")[2], "DROP FUNCTION f CASCADE")
+        until_committed(journal)
+        assert [one.sequence for one in journal.records()] == [1]
+        assert not leading.problem
+
+
+def test_commits_go_on_although_their_sessions_are_ended_as_by_a_pooler(postgres, url, hosts):
+    one, two = hosts
+    ended = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with contextlib.closing(lead(url, one)), contextlib.closing(SqliteJournal(one)) as journal:
+        for number in range(1, 6):
+            postgres.run(url.rpartition("/")[2], ended)
+            journal.append(record(number))
+            until_committed(journal)
+    with (
+        contextlib.closing(lead(url, two)),
+        contextlib.closing(SqliteJournal(two)) as copy,
+    ):
+        assert [one.sequence for one in copy.records()] == [1, 2, 3, 4, 5]
+
+
 def until_committed(journal):
     for _ in range(100):
         with contextlib.suppress(UnavailableError):
