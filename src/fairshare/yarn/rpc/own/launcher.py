@@ -176,12 +176,34 @@ def _unpack(source: Path, target: Path, pattern: re.Pattern[str] | None) -> None
     """Unpack an archive, or what of it matches."""
     if source.name.lower().endswith(_TARS):
         with tarfile.open(source) as archive:
-            archive.extractall(target, filter="data")
+            # The filters of the standard library begin with Python 3.11.4.
+            archive.extraction_filter = lambda member, _: member
+            for member in archive:
+                archive.extract(_kept_inside(member, target.resolve()), target)
         return
     with zipfile.ZipFile(source) as zipped:
         for entry in zipped.infolist():
             if pattern is None or pattern.fullmatch(entry.filename):
                 zipped.extract(entry, target)  # never outside of the target
+
+
+def _kept_inside(member: tarfile.TarInfo, target: Path) -> tarfile.TarInfo:
+    """A member of an archive as it is unpacked after those before it: by this account, which can
+    write to it. Refused are devices, and what lies or leads outside of the target."""
+    member.name = member.name.lstrip("/")
+    place = target / member.name
+    leads_to = place.resolve()
+    if member.issym():
+        leads_to = (place.parent / member.linkname).resolve()
+    elif member.islnk():
+        leads_to = (target / member.linkname).resolve()
+    elif not member.isreg() and not member.isdir():
+        raise tarfile.ExtractError(f"{member.name!r} is neither a file nor a directory nor a link")
+    if not all(one.is_relative_to(target) for one in (place.parent.resolve(), leads_to)):
+        raise tarfile.ExtractError(f"{member.name!r} would lie outside of it")
+    member.mode, member.uid, member.gid = 0o700, os.getuid(), os.getgid()
+    member.uname = member.gname = ""
+    return member
 
 
 def _grant(path: Path, *, public: bool) -> None:

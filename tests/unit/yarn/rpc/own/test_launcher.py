@@ -207,14 +207,54 @@ def test_a_file_cannot_lie_outside_of_the_container(
     assert "outside of the container" in container.stderr
 
 
-def test_an_archive_cannot_write_outside_of_its_folder(
-    container: Container, tmp_path: Path
+def member(name: str, kind: bytes = tarfile.REGTYPE, leads_to: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = kind, leads_to
+    return made
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [member("../../out")],
+        [member("out", tarfile.SYMTYPE, "../..")],
+        [member("out", tarfile.SYMTYPE, "/etc")],
+        [member("out", tarfile.LNKTYPE, "../../../call")],
+        [member("a", tarfile.SYMTYPE, "b/../../out"), member("b", tarfile.SYMTYPE, "c/d")],
+        [
+            member("a", tarfile.SYMTYPE, "b/../out"),
+            member("b", tarfile.SYMTYPE, "."),
+            member("a/out"),
+        ],
+        [member("out", tarfile.FIFOTYPE)],
+        [member("out", tarfile.CHRTYPE)],
+    ],
+    ids=lambda members: " ".join(one.name for one in members),
+)
+def test_an_archive_cannot_write_or_lead_outside_of_its_folder(
+    container: Container, tmp_path: Path, members: list[tarfile.TarInfo]
 ) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        archive.addfile(tarfile.TarInfo("../../out"))
+        for one in members:
+            archive.addfile(one)
     container.resource("archive", tmp_path / "a.tar", kind=1)
     assert container.run("true") == launcher.NOT_LOCALIZED
-    assert not (tmp_path / "out").exists()
+    assert "would lie outside of it" in container.stderr or "is neither a file" in container.stderr
+    assert not [*tmp_path.glob("out"), *tmp_path.glob("work/out")]
+
+
+def test_links_within_an_archive_are_kept(container: Container, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for one in (
+            member("/lib/a"),
+            member("lib/b", tarfile.SYMTYPE, "a"),
+            member("c", tarfile.LNKTYPE, "lib/a"),
+            member("d", tarfile.SYMTYPE, "lib/../lib"),
+        ):
+            archive.addfile(one)
+    container.resource("archive", tmp_path / "a.tar", kind=1)
+    assert container.run("readlink archive/lib/b archive/d; ls archive/d; cat archive/c") == 0
+    assert container.stdout.split() == ["a", "lib/../lib", "a", "b"]
 
 
 @pytest.mark.parametrize(
