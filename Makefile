@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test two-hosts quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs dist packages soak lock protocols clean
+.PHONY: help setup demo test two-hosts quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs dist packages fresh image soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -167,6 +167,12 @@ dist: $(RELEASE)/.installed ## make the files of a release in dist: source, whee
 
 packages: $(STAMP) ## install the wheel under each Python of this machine: upgrade, way back, removal (3 minutes each; BASE=<commit>)
 	@$(BIN)/python -m tests.packages $(if $(BASE),--base "$(BASE)") $(PYTHONS)
+
+fresh: $(STAMP) ## visit a Debian with nothing installed: demo, quick tests, first tutorial (root, debootstrap; FULL=1, FRESH=DIR)
+	@$(BIN)/python -m tests.fresh_machine $(if $(FULL),--full) $(if $(FRESH),--root "$(FRESH)")
+
+image: $(STAMP) ## build and use the images of examples/deploy (root, podman; BASE=IMAGE)
+	@$(BIN)/python -m tests.image $(if $(BASE),--base "$(BASE)")
 
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))

@@ -15,13 +15,17 @@ BLOCK = re.compile(r"^```(?:xml|yaml|toml) (\S+)\n(.*?)^```|^((?:    [^\n]*\n)+)
 pytestmark = pytest.mark.skipif(not POSSIBLE, reason=NEEDS)
 
 
-def typed(page: str) -> str:
-    """What the commands of a page print, with the files that it shows; each has to succeed."""
-    lines = [
+def lines_of(page: str) -> list[str]:
+    """The commands of a page, and commands that write the files that it shows."""
+    return [
         f"mkdir -p $(dirname {file})\ncat > {file} <<'END'\n{content}END" if file else commands
         for file, content, commands in BLOCK.findall((TUTORIALS / f"{page}.md").read_text())
     ]
-    return run("useradd --create-home ann\n" + as_account("ann", lines))
+
+
+def typed(page: str) -> str:
+    """What the commands of a page print, with the files that it shows; each has to succeed."""
+    return run("useradd --create-home ann\n" + as_account("ann", lines_of(page)))
 
 
 def test_the_first_hour_goes_as_the_page_says():

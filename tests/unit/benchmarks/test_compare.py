@@ -26,6 +26,7 @@ def test_a_measurement_is_slower_if_all_its_samples_are():
     assert not row_of("fair", "p", "fill", [100.0, 100.0], [80.0, 101.0]).slower
 
 
+@in_a_repository
 def test_a_history_gets_a_line_for_each_row(tmp_path):
     rows = [row_of("fair", "p", figure, [1.0], [2.0]) for figure in ("fill", "churn")]
     for _ in range(2):
