@@ -142,8 +142,9 @@ $(SITE)/.installed: requirements-docs.lock
 	@$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
-docs: $(SITE)/.installed $(STAMP) ## write the site of these pages to build/site; a broken link, an unknown anchor or a load from another host fails
+docs: $(SITE)/.installed $(STAMP) ## write the site of these pages to build/site; a broken link, an unknown anchor, a load from another host or an old picture fails
 	@rm -rf build/site
+	@$(BIN)/python -m tests.browser.pictures docs/screenshots
 	@$(BIN)/python -m tests.references docs/generated
 	@trap 'rm -rf docs/generated' EXIT; $(SITE)/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet \
 	  --doctree-dir build/doctrees docs build/site

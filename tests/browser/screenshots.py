@@ -1,7 +1,7 @@
 """Makes the pictures of the pages: `python -m tests.browser.screenshots FOLDER`.
 
 A cluster of 24 nodes lives for some seconds under each scheduler: work comes and ends, so the
-charts have something to show. Which pictures there are says `PICTURES`.
+charts have something to show. `pictures.py` lists them.
 """
 
 import sys
@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 from tests.browser.cluster import Cluster, running
@@ -21,6 +20,7 @@ from tests.browser.conftest import (
     fair_configuration,
     pools_configuration,
 )
+from tests.browser.pictures import PICTURES, Picture, mark
 
 NODES = 24
 ROUNDS = 9
@@ -37,31 +37,6 @@ TREE = {
 SIZES = ({"memory-mb": 4_096, "vcores": 1}, {"memory-mb": 2_048, "vcores": 2})
 NAMES = ("nightly", "sessions", "ranking", "features", "report", "compact", "train", "score")
 USERS = ("ann", "ben", "cho", "dana", "eve")
-
-
-class Picture(NamedTuple):
-    """One picture; `path` is the address, in which {application} is one that waits."""
-
-    name: str
-    scheduler: str
-    path: str
-    theme: str = "light"
-    width: int = 1440
-
-
-PICTURES = (
-    Picture("scheduler", "fair", "/cluster/scheduler?queue=root.ml.training"),
-    Picture("scheduler-dark", "fair", "/cluster/scheduler?queue=root.etl.clickstream", "dark"),
-    Picture("scheduler-800", "fair", "/cluster/scheduler?queue=root.ml.training", width=800),
-    Picture("scheduler-capacity", "capacity", "/cluster/scheduler?queue=root.ml&tab=users"),
-    Picture("scheduler-pools", "pools", "/cluster/scheduler?queue=root.ads"),
-    Picture("applications", "fair", "/cluster/apps"),
-    Picture("applications-dark", "fair", "/cluster/apps", "dark"),
-    Picture("application", "fair", "/cluster/app/{application}"),
-    Picture("nodes", "fair", "/cluster/nodes"),
-    Picture("configuration", "fair", "/cluster/configuration?queue=root.ml.training"),
-    Picture("first-run", "empty", "/"),
-)
 
 
 def allocations() -> str:
@@ -158,6 +133,7 @@ def main(folder: Path, wanted: str = "") -> None:
                     live_a_little(cluster)
                 for picture in mine:
                     take(browser, cluster, picture, folder)
+                    mark(picture, folder)
                     print(folder / f"{picture.name}.png")
         browser.close()
 
