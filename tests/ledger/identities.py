@@ -72,7 +72,7 @@ class Integrals:
                 u, s = used[queue, label, name], level.share[place]
                 if place >= debts.counted or (not s and any(level.share)):
                     s = u  # of this type it has no share
-                waits = debts.pending.get((queue, label), {}).values()
+                waits = debts.pending(queue, label).values()
                 demand = used[queue, label, name] + sum(one[place] for one in waits)
                 has = tuple(used[queue, label, one] for one in TYPES.names)
                 at_share = reaches(has, level.share, whole, debts.counted)

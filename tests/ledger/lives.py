@@ -185,12 +185,13 @@ class Life:
             self.at(at_ms + chance.randint(1_000, 3_000), UnregisterMaster(number))
             return
         gang = chance.random() < 0.15
+        hosts = chance.choice(((), (), (), NODES[:1]))
         group = TaskGroup(
             "t",
             chance.randint(1, 4 if gang else 15),
             size,
-            hosts=chance.choice(((), (), (), NODES[:1])),
-            relax=chance.random() < 0.7,
+            hosts=hosts,
+            relax=not hosts or chance.random() < 0.5,
             gang=gang,
             gang_timeout_ms=500,
             label=LABEL if self.scheduler == "capacity" and chance.random() < 0.15 else None,

@@ -40,7 +40,6 @@ from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
 from fairshare.server.insight.shares import Shares
-from fairshare.server.insight.why import CAUSES
 from fairshare.server.metric_families import (
     COUNTERS,
     GAUGES,
@@ -230,9 +229,8 @@ class LiveCounts:
         self._counting = asyncio.Lock()
         self.counts: Mapping[str, int] = {}
         """Applications that wait, by the first of their reasons, as `refresh` last found them."""
-        self.pending: Mapping[str, Mapping[str, Resource]] = {}
-        """What they lack, by leaf queue and kind of cause; the kinds in the order of their oldest
-        application."""
+        self.owed: Mapping[str, Mapping[str, Resource]] = {}
+        """What leaf queues are owed, by cause."""
         self.users: Mapping[str, UserCounts] = {}
         """What users have, by name."""
 
@@ -249,7 +247,6 @@ class LiveCounts:
         service = self._service
         applications = service.state.applications
         counts = collections.Counter[str]()
-        pending: dict[str, dict[str, Resource]] = {}
         users: dict[str, UserCounts] = {}
         none = service.state.types.none
         version, survey = service.version, Survey()
@@ -270,10 +267,6 @@ class LiveCounts:
             if attempt.asks.wanting or not attempt.active:
                 cause = service.main_cause(number, survey)
                 counts[cause or NO_CAUSE] += 1
-                kinds = pending.setdefault(application.queue, {})
-                kind = "turn" if cause is None else CAUSES[cause].kind
-                lacking = attempt.asks.pending
-                kinds[kind] = add(kinds[kind], lacking) if kind in kinds else lacking
             slice_s = time.perf_counter() - began_s
             if slice_s >= SLICE_S:
                 cost_s += slice_s
@@ -281,7 +274,28 @@ class LiveCounts:
                 began_s = time.perf_counter()
                 if service.version != version:
                     version, survey = service.version, Survey()
-        self.counts, self.pending, self.users = counts, pending, users
+        self.counts, self.users = counts, users
+        return cost_s + time.perf_counter() - began_s + await self._count_debts()
+
+    async def _count_debts(self) -> float:
+        """Find what all leaf queues are owed; how long that held the loop (s), in all."""
+        service = self._service
+        owed: dict[str, dict[str, Resource]] = {}
+        began_s, cost_s = time.perf_counter(), 0.0
+        version, debts = service.version, service.debts()
+        for queue, label in tuple(debts.levels):
+            for claim in debts.claims(queue, label):
+                causes = owed.setdefault(queue, {})
+                before = causes.get(claim.cause)
+                causes[claim.cause] = claim.amount if before is None else add(before, claim.amount)
+            slice_s = time.perf_counter() - began_s
+            if slice_s >= SLICE_S:
+                cost_s += slice_s
+                await asyncio.sleep(0)
+                began_s = time.perf_counter()
+                if service.version != version:
+                    version, debts = service.version, service.debts()
+        self.owed = owed
         return cost_s + time.perf_counter() - began_s
 
 
@@ -414,24 +428,21 @@ class StateMetrics:
         yield from (containers, applications, *vectors.values())
 
     def _owed(self, queues: Sequence[QueueView]) -> Metric:
-        """What leaf queues are owed of the type that they use most of, by kind of cause: each kind
-        claims what its applications lack, until the gap is filled."""
+        """What leaf queues are owed of the type that they use most of, by cause."""
         family = gauge("owed")
         types = self._service.state.types
         shares = Shares(queues, self._service.views.cluster.total, types)
         for queue in queues:
-            kinds = self._causes.pending.get(queue.name)
-            if kinds is None:
-                continue  # what asks for nothing is owed nothing
+            causes = self._causes.owed.get(queue.name)
+            if causes is None:
+                continue
             share = shares.of(queue)
             place = types.names.index(share.dominant)
             rest = share.owed[place]
-            for kind, lacking in kinds.items():
-                if part := min(rest, lacking[place]):
-                    family.add_metric([queue.name, share.dominant, kind], part)
+            for cause, amount in causes.items():
+                if part := min(rest, amount[place]):
+                    family.add_metric([queue.name, share.dominant, cause], part)
                     rest -= part
-            if rest:
-                family.add_metric([queue.name, share.dominant, "other"], rest)
         return family
 
     def _past(self) -> Iterator[Metric]:

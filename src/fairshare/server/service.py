@@ -33,6 +33,7 @@ from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime, Step
 from fairshare.runtime.shared import UnavailableError
 from fairshare.server.inbox import Answer, Inbox, Pending
+from fairshare.server.insight.owed import Debts
 from fairshare.server.views import Views
 
 MAX_WAITING = 10_000
@@ -157,6 +158,10 @@ class Service:
         known = self.state.applications[application]
         found = reasons(known, scheduler.limits_of(application), self.state, self.now_ms())
         return [Reason(cause=Cause.DISK_FULL)] if found and self.admission_problem() else found
+
+    def debts(self) -> Debts:
+        """What queues are owed, as long as the version is the present one."""
+        return Debts(self._runtime.manager.scheduler, self.now_ms())
 
     def main_cause(self, application: ApplicationId, survey: Survey) -> Cause | None:
         """The cause of the first of an application's reasons, None without any; raises KeyError.

@@ -46,7 +46,7 @@ class Offers:
     @cached_property
     def accepted(self) -> Sequence[Node]:
         """The nodes that the ask would accept after waiting long enough."""
-        return [node for node in self.nodes if _accepts(self._key, node)]
+        return [node for node in self.nodes if accepts(self._key, node)]
 
     @cached_property
     def large(self) -> Sequence[Node]:
@@ -65,7 +65,7 @@ class Offers:
             node.name
             for node in self.partition
             if (drain := self._drained.get(node.name)) is not None
-            and _accepts(self._key, node)
+            and accepts(self._key, node)
             and self._fits(drain.total)
         )
 
@@ -112,7 +112,7 @@ class Offers:
                 node.name
                 for node in self.partition
                 if (drain := self._drained.get(node.name)) is not None
-                and _accepts(self._key, node)
+                and accepts(self._key, node)
                 and self._fits(subtract(drain.total, node.used))
             ),
             default="",
@@ -156,7 +156,7 @@ class Survey:
         return offers
 
 
-def _accepts(key: AskKey, node: Node) -> bool:
+def accepts(key: AskKey, node: Node) -> bool:
     """Whether an ask would accept a node after waiting long enough."""
     ask = key.anywhere
     assert ask is not None

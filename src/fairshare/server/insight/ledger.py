@@ -259,7 +259,7 @@ class Ledger:
             meter.share = meter.demand = self._none
             meter.claims, meter.pending = {}, {}
         for (queue, label), level in debts.levels.items():
-            pending = debts.pending.get((queue, label), {})
+            pending = debts.pending(queue, label)
             known = self._meters.get((queue, label))
             if known is None and not pending and not any(level.share):
                 continue

@@ -13,9 +13,12 @@ between two decisions; decides nothing.
 
 import enum
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
+from fairshare.api.queues import OwedPartFields
 from fairshare.core.model.applications import Application
 from fairshare.core.model.asks import Ask, AskKey
 from fairshare.core.model.identifiers import ApplicationId
@@ -23,6 +26,7 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import (
     Resource,
     add,
+    count_fitting,
     fits,
     positive,
     scale,
@@ -33,9 +37,10 @@ from fairshare.core.model.resources import (
 from fairshare.core.model.state import Gang
 from fairshare.core.model.tasks import GroupProgress
 from fairshare.core.schedulers.entitlement import Obstacle
-from fairshare.core.schedulers.offers import Survey
+from fairshare.core.schedulers.offers import Survey, accepts
 from fairshare.core.schedulers.protocol import PartitionLevel, Scheduler
 from fairshare.core.schedulers.reasons import Cause, Limits, Reason, brief_reasons
+from fairshare.server.insight.why import Explanation
 
 
 class OwedCause(enum.StrEnum):
@@ -72,7 +77,7 @@ class OwedCause(enum.StrEnum):
     OTHER = "other", "none of these"
 
 
-_OF_LIMITS: Final[Mapping[Cause, OwedCause]] = {
+OF_LIMITS: Final[Mapping[Cause, OwedCause]] = {
     Cause.NOT_STARTED: OwedCause.IMPOSSIBLE,
     Cause.QUEUE_GONE: OwedCause.STOPPED,
     Cause.QUEUE_APPLICATIONS: OwedCause.APPLICATIONS,
@@ -101,7 +106,7 @@ _OF_LIMITS: Final[Mapping[Cause, OwedCause]] = {
 }
 """Causes that keep all that an ask lacks from it."""
 
-_OF_FREE_ROOM: Final[Mapping[Cause, OwedCause]] = {
+OF_FREE_ROOM: Final[Mapping[Cause, OwedCause]] = {
     Cause.KEPT_FOR_ANOTHER: OwedCause.RESERVATION,
     Cause.RESERVED_FOR_OTHERS: OwedCause.RESERVATION,
     Cause.NEARER_NODE: OwedCause.LOCALITY,
@@ -111,6 +116,23 @@ _OF_FREE_ROOM: Final[Mapping[Cause, OwedCause]] = {
 }
 """Causes that keep free room from an ask: no more than is free. What it lacks besides waits for
 room."""
+
+OF_ROOM: Final = frozenset({Cause.NO_ROOM, Cause.RESERVED_HERE, Cause.KEPT_FOR_IT})
+"""Causes that say that there is no room: of what that is depends on the queues that have it."""
+
+OF_CHOICE: Final = frozenset(
+    {
+        Cause.HELD,
+        Cause.APPLICATIONS_AHEAD,
+        Cause.BEGINS_LATER,
+        Cause.GROUPS_AHEAD,
+        Cause.TASKS_PAUSED,
+        Cause.TASKS_AT_ONCE,
+        Cause.GANG_HOLDS,
+        Cause.LIFETIME,
+    }
+)
+"""Causes of what is not asked for now, and so not owed."""
 
 MOST_LOOKED: Final = 20
 """So many applications of a queue are asked for their reasons; what the others lack is owed by the
@@ -124,6 +146,13 @@ class Claim(NamedTuple):
     application: Application
     amount: Resource
     reason: Reason | None
+
+
+class _Waiting(NamedTuple):
+    """An application, and what it waits for of one partition."""
+
+    application: Application
+    amount: Resource
 
 
 class _Partition:
@@ -152,8 +181,9 @@ class _Gap:
 class Debts:
     """What all leaf queues are owed, while the state does not change.
 
-    `levels` has what each leaf uses of each partition, and its share of it; `pending` what waits,
-    by leaf, partition and user. `work` counts what was looked at, in steps of about a microsecond.
+    `levels` has what each leaf uses of each partition, and its share of it. Of applications only
+    those of a leaf that is asked about are looked at. `work` counts what was looked at, in steps of
+    about a microsecond.
     """
 
     def __init__(self, scheduler: Scheduler, now_ms: int) -> None:
@@ -162,19 +192,15 @@ class Debts:
         self._now_ms = now_ms
         self._survey = Survey()
         self._promised: dict[ApplicationId, Resource] = {}
-        self._waiting: dict[tuple[str, str], list[Application]] = {}
+        self._waiting: dict[str, dict[str, list[_Waiting]]] = {}
         self._partitions: dict[str, _Partition] = defaultdict(lambda: _Partition(state.none))
         self.levels: dict[tuple[str, str], PartitionLevel] = {}
-        self.pending: dict[tuple[str, str], dict[str, Resource]] = {}
         self.counted = 1 if state.counts_memory_alone else len(state.none)
         """How many of the resource types the scheduler counts, from the first on."""
         self._look_at_nodes()
         for level in scheduler.partition_levels():
             self._add_level(level)
-        for application in state.applications.values():
-            if not application.over and application.id not in state.deferred:
-                self._add_waiting(application)
-        self.work = 10 + len(state.nodes) + 3 * len(self.levels) + 2 * len(state.applications)
+        self.work = 10 + len(state.nodes) + 3 * len(self.levels)
 
     def _look_at_nodes(self) -> None:
         state = self._state
@@ -202,21 +228,35 @@ class Debts:
         if any(excess):
             partition.above.append((level.queue, excess))
 
-    def _add_waiting(self, application: Application) -> None:
-        state, attempt = self._state, application.attempt
-        amounts: dict[str, Resource] = {}
-        for key in (*attempt.asks.wanting, *attempt.asks.withheld):
-            if key.anywhere is not None:
-                amount = scale(key.anywhere.resource, key.anywhere.count)
-                amounts[key.label] = add(amounts.get(key.label, state.none), amount)
-        if state.gangs and (paused := self._paused_gangs(application)):
-            label = _label(application)
-            lacks = total((_lacking(*one) for one in paused), len(state.none))
-            amounts[label] = add(amounts.get(label, state.none), lacks)
-        for label, amount in amounts.items():
-            self._waiting.setdefault((application.queue, label), []).append(application)
-            users = self.pending.setdefault((application.queue, label), {})
-            users[application.user] = add(users.get(application.user, state.none), amount)
+    def waiting(self, queue: str, label: str) -> Sequence["_Waiting"]:
+        """The applications of a leaf that wait for something of a partition, the oldest first."""
+        if queue not in self._waiting:
+            self._waiting[queue] = self._find_waiting(queue)
+        return self._waiting[queue].get(label, ())
+
+    def _find_waiting(self, queue: str) -> dict[str, list["_Waiting"]]:
+        state = self._state
+        found: dict[str, list[_Waiting]] = {}
+        leaf = state.queues.get(queue)
+        attempts = () if leaf is None else leaf.attempts
+        self.work += len(attempts)
+        for number in attempts:
+            application = state.applications[number]
+            asks = application.attempt.asks
+            if application.over or number in state.deferred:
+                continue
+            amounts: dict[str, Resource] = {}
+            for key in (*asks.wanting, *asks.withheld):
+                if key.anywhere is not None:
+                    amount = scale(key.anywhere.resource, key.anywhere.count)
+                    amounts[key.label] = add(amounts.get(key.label, state.none), amount)
+            if state.gangs and (paused := self._paused_gangs(application)):
+                label = _label(application)
+                lacks = total((_lacking(*one) for one in paused), len(state.none))
+                amounts[label] = add(amounts.get(label, state.none), lacks)
+            for label, amount in amounts.items():
+                found.setdefault(label, []).append(_Waiting(application, amount))
+        return found
 
     def _paused_gangs(self, application: Application) -> list[tuple[GroupProgress, Gang]]:
         gangs = self._state.gangs
@@ -230,20 +270,20 @@ class Debts:
         """The resources of all nodes of a partition."""
         return self._partitions[label].total
 
-    def demand(self, queue: str, label: str) -> Resource:
-        """What a leaf uses of a partition, and what waits for it there."""
-        level = self.levels.get((queue, label))
-        demand = self._state.none if level is None else level.used
-        for amount in self.pending.get((queue, label), {}).values():
-            demand = add(demand, amount)
-        return demand
+    def pending(self, queue: str, label: str) -> dict[str, Resource]:
+        """What waits in a leaf for a partition, by user."""
+        users: dict[str, Resource] = {}
+        for application, amount in self.waiting(queue, label):
+            user = application.user
+            users[user] = add(users[user], amount) if user in users else amount
+        return users
 
     def owed(self, queue: str, label: str) -> Resource:
         """What a leaf is owed of a partition."""
-        level = self.levels.get((queue, label))
-        if level is None or (queue, label) not in self.pending:
+        level, waiting = self.levels.get((queue, label)), self.waiting(queue, label)
+        if level is None or not waiting:
             return self._state.none
-        demand = self.demand(queue, label)
+        demand = total((level.used, *(one.amount for one in waiting)), len(level.used))
         return owed(level.used, level.share, demand, self.total_of(label), self.counted)
 
     def claims(self, queue: str, label: str) -> list[Claim]:
@@ -252,8 +292,8 @@ class Debts:
         gap = _Gap(queue, label, self.owed(queue, label), self._partitions[label])
         if not any(gap.owed):
             return []
-        for application in self._waiting.get((queue, label), ())[:MOST_LOOKED]:
-            self._claim(gap, application)
+        for waiting in self.waiting(queue, label)[:MOST_LOOKED]:
+            self._claim(gap, waiting.application)
             if not any(gap.rest):
                 break
         return gap.claims
@@ -273,7 +313,7 @@ class Debts:
         if self._state.gangs and _label(application) == gap.label:
             causes = (Cause.GANG_PAUSED, Cause.GANG_TOO_LARGE)
             reason = next((one for one in found if one.cause in causes), None)
-            cause = OwedCause.GANG if reason is None else _OF_LIMITS[reason.cause]
+            cause = OwedCause.GANG if reason is None else OF_LIMITS[reason.cause]
             for group, gang in self._paused_gangs(application):
                 self._take(gap, Claim(cause, application, _lacking(group, gang), reason))
 
@@ -290,7 +330,7 @@ class Debts:
         if reason is None:
             self._take(gap, Claim(OwedCause.LATENCY, application, lacks, None))
             return
-        limit = _OF_LIMITS.get(reason.cause)
+        limit = OF_LIMITS.get(reason.cause)
         if limit is not None:
             self._take(gap, Claim(limit, application, lacks, reason))
             return
@@ -298,16 +338,29 @@ class Debts:
         if promised is not None:
             claim = Claim(OwedCause.PREEMPTION, application, smallest(lacks, promised), reason)
             lacks = subtract(lacks, self._take(gap, claim))
-        cause = _OF_FREE_ROOM.get(reason.cause)
-        elsewhere = cause is None and (reason.selective or not ask.relax)
-        if elsewhere and any(self._fits(ask.resource, one.available) for one in partition.nodes):
+        nodes = partition.nodes
+        if reason.selective:
+            nodes = [node for node in nodes if accepts(key, node)]
+        self.work += 2 * len(partition.nodes)
+        room = self._room_for(ask.resource, nodes)
+        cause = OF_FREE_ROOM.get(reason.cause)
+        if cause is None and reason.cause in OF_ROOM and reason.cause is not Cause.NO_ROOM:
+            unreserved = [one for one in nodes if one.reservation is None and not one.promised]
+            room = self._room_for(ask.resource, unreserved)
+            cause = OwedCause.LATENCY if any(room) else None  # the reservation is given up for that
+        if cause is None and reason.selective:
+            room = self._room_for(ask.resource, partition.nodes)
             cause = OwedCause.LOCALITY
-        elif cause is None and self._fits(ask.resource, gap.free):
-            cause = OwedCause.FRAGMENTATION
-        if cause is not None:
-            claim = Claim(cause, application, smallest(lacks, gap.free), reason)
-            taken = self._take(gap, claim)
-            gap.free, lacks = subtract(gap.free, taken), subtract(lacks, taken)
+        if cause is not None and any(room):
+            lacks = self._take_free(
+                gap, Claim(cause, application, smallest(lacks, room), reason), lacks
+            )
+        free = gap.free
+        if reason.selective:
+            free = smallest(free, total((positive(one.available) for one in nodes), len(free)))
+        if any(lacks) and self._fits(ask.resource, free):
+            claim = Claim(OwedCause.FRAGMENTATION, application, smallest(lacks, free), reason)
+            lacks = self._take_free(gap, claim, lacks)
         if any(gap.failing):
             claim = Claim(OwedCause.NODES, application, smallest(lacks, gap.failing), reason)
             taken = self._take(gap, claim)
@@ -315,6 +368,18 @@ class Debts:
         if any(lacks) and any(gap.rest):
             cause = self._cause_without_room(gap, limits, key, ask.resource, reason)
             self._take(gap, Claim(cause, application, lacks, reason))
+
+    def _take_free(self, gap: _Gap, claim: Claim, lacks: Resource) -> Resource:
+        """Take what a claim may have of the gap and of the free room; what it still lacks."""
+        taken = self._take(gap, claim._replace(amount=smallest(claim.amount, gap.free)))
+        gap.free = subtract(gap.free, taken)
+        return subtract(lacks, taken)
+
+    def _room_for(self, size: Resource, nodes: Iterable[Node]) -> Resource:
+        """How much whole containers of a size can have on nodes together."""
+        small = size[: self.counted]
+        count = sum(count_fitting(small, node.available[: self.counted]) for node in nodes)
+        return scale(size, count)
 
     def _fits(self, size: Resource, room: Resource) -> bool:
         return fits(size[: self.counted], room[: self.counted])
@@ -394,3 +459,45 @@ def _label(application: Application) -> str:
 
 def _lacking(group: GroupProgress, gang: Gang) -> Resource:
     return scale(group.spec.resource, max(0, len(group.waiting) - len(gang.held)))
+
+
+class OwedPart(OwedPartFields[ApplicationId], frozen=True):
+    """One part of what is owed. `sentence` and `remedy` explain the reason of its first
+    application."""
+
+
+def owed_parts(
+    owed: int, place: int, claims: Iterable[Claim], explain: Callable[[Claim], Explanation]
+) -> list[OwedPart]:
+    """The parts of `owed` (of the type with index `place`) by cause, the largest first; what the
+    claims leave is owed by OTHER."""
+    amounts: dict[OwedCause, int] = {}
+    first: dict[OwedCause, Claim] = {}
+    applications: dict[OwedCause, set[ApplicationId]] = defaultdict(set)
+    rest = owed
+    for claim in claims:
+        amount = min(rest, claim.amount[place])
+        if amount <= 0:
+            continue
+        rest -= amount
+        amounts[claim.cause] = amounts.get(claim.cause, 0) + amount
+        first.setdefault(claim.cause, claim)
+        applications[claim.cause].add(claim.application.id)
+    if rest:
+        amounts[OwedCause.OTHER] = amounts.get(OwedCause.OTHER, 0) + rest
+    order = list(OwedCause)
+    return [
+        OwedPart(
+            kind=cause.value,
+            words=cause.words,
+            amount=amounts[cause],
+            applications=len(applications[cause]),
+            first=first[cause].application.id if cause in first else None,
+            **msgspec.structs.asdict(explain(first[cause]) if cause in first else _UNKNOWN),
+        )
+        for cause in sorted(amounts, key=lambda one: (-amounts[one], order.index(one)))
+    ]
+
+
+_UNKNOWN: Final = Explanation("", "")
+"""Of a part of which no application was asked."""

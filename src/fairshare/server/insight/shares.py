@@ -6,24 +6,17 @@ share)`; it is owed its entitlement minus its usage.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
-import msgspec
-
-from fairshare.api.queues import OwedPartFields, ShareFields
-from fairshare.core.model.identifiers import ApplicationId
+from fairshare.api.queues import ShareFields
 from fairshare.core.model.resources import (
     MEMORY,
     Resource,
     ResourceTypes,
-    fits,
     positive,
     smallest,
     subtract,
 )
-from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.core.schedulers.views import QueueView
-from fairshare.server.insight.why import CAUSES, Explanation, Words
 
 
 class Share(ShareFields[Resource], frozen=True):
@@ -193,102 +186,3 @@ def _over_their_share(queues: Sequence[QueueView], size: int) -> list[list[tuple
         ]
         amounts.append(sorted(over, key=lambda one: (-one[0], one[1])))
     return amounts
-
-
-KINDS: Final = {
-    "preempted": "being preempted for it",
-    "limit": "a limit",
-    "held": "held by others",
-    "scattered": "free, but on no node together",
-    "reserved": "kept free on a node",
-    "nearer": "waits for a nearer node",
-    "turn": "its turn comes",
-    "impossible": "no node can serve it",
-    "stopped": "nothing is granted now",
-    "itself": "waits for itself",
-    "gang": "containers that start together",
-    "other": "not looked at",
-}
-"""Kinds of causes, with the words for each. `NO_ROOM` belongs to `scattered` if the container fits
-into the free resources of the whole cluster, otherwise to `held`."""
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """A waiting application of the queue: its outstanding resources, and the reasons."""
-
-    application: ApplicationId
-    pending: Resource
-    reasons: Sequence[Reason]
-
-
-class OwedPart(OwedPartFields[ApplicationId], frozen=True):
-    """One part of what is owed. `sentence` and `remedy` explain the reason of its first
-    application."""
-
-
-UNKNOWN: Final = Explanation("", "")
-"""Of a part of which no application was asked."""
-
-
-def kind_of(reason: Reason, free: Resource) -> str:
-    """The kind of a reason; `free` is the sum of the free resources of all nodes.
-
-    >>> kind_of(Reason(cause=Cause.NO_ROOM, wanted=(4, 1)), (9, 9))
-    'scattered'
-    """
-    if reason.cause == Cause.NO_ROOM and reason.wanted is not None and fits(reason.wanted, free):
-        return "scattered"
-    return CAUSES[reason.cause].kind
-
-
-def owed_parts(
-    owed: int, place: int, waiting: Iterable[Waiting], free: Resource, promised: int, words: Words
-) -> list[OwedPart]:
-    """The parts of `owed` (of the type with index `place`), the largest first.
-
-    `promised` is the room that nodes already keep for the queue after preemption.
-    """
-    amounts: dict[str, int] = {}
-    applications: dict[str, dict[ApplicationId, Explanation]] = {}
-    rest = owed
-
-    def claim(kind: str, amount: int) -> int:
-        taken = min(rest, amount)
-        if taken > 0:
-            amounts[kind] = amounts.get(kind, 0) + taken
-        return max(0, taken)
-
-    rest -= claim("preempted", promised)
-    for waiter in waiting:
-        if rest <= 0:
-            break
-        for number, reason in enumerate(waiter.reasons):
-            if number and not reason.containers:
-                continue  # another limit on the application, counted with the first
-            kind = kind_of(reason, free)
-            taken = claim(kind, _lacking(waiter, reason, place))
-            rest -= taken
-            if taken:
-                said = applications.setdefault(kind, {})
-                if waiter.application not in said:
-                    said[waiter.application] = words.explain(reason)
-    rest -= claim("other", rest)
-    order = list(KINDS)
-    return [
-        OwedPart(
-            kind=kind,
-            words=KINDS[kind],
-            amount=amounts[kind],
-            applications=len(applications.get(kind, {})),
-            first=next(iter(applications.get(kind, {})), None),
-            **msgspec.structs.asdict(next(iter(applications.get(kind, {}).values()), UNKNOWN)),
-        )
-        for kind in sorted(amounts, key=lambda kind: (-amounts[kind], order.index(kind)))
-    ]
-
-
-def _lacking(waiter: Waiting, reason: Reason, place: int) -> int:
-    """The amount that an ask lacks; a reason for the whole application counts for all its asks."""
-    if reason.containers and reason.wanted is not None:
-        return reason.containers * reason.wanted[place]
-    return waiter.pending[place]

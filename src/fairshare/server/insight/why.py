@@ -35,11 +35,9 @@ class Explanation(msgspec.Struct, frozen=True):
 class Said(NamedTuple):
     """What is said of a cause; the texts are filled with the values of `Words.values`.
 
-    `kind` sums up causes (`shares.KINDS`). Without a `condition` waiting does not help, and
-    `remedy` says what does.
+    Without a `condition` waiting does not help, and `remedy` says what does.
     """
 
-    kind: str
     sentence: str
     condition: str = ""
     remedy: str = "It never starts as it is: ask for less, or add a larger node."
@@ -48,216 +46,176 @@ class Said(NamedTuple):
 CAUSES: Final[Mapping[Cause, Said]] = {
     # The application.
     Cause.NOT_STARTED: Said(
-        "impossible",
         "No queue can be called {queue!r}.",
         remedy="It can only be killed: submit it again to another queue.",
     ),
     Cause.QUEUE_GONE: Said(
-        "stopped",
         "{queue} is not a leaf queue of the configuration any longer: what runs there goes on, and"
         " nothing more is granted.",
         "it is moved to another queue (`fairshare move`), or the queue is added again",
     ),
     Cause.QUEUE_APPLICATIONS: Said(
-        "limit",
         "{queue} runs {count:application}, as many as it may.",
         "one of {queue} ends and those that came earlier have started",
     ),
     Cause.USER_APPLICATIONS: Said(
-        "limit",
         "{user} has {count:application} running, as many as {user} may.",
         "one of {user}'s ends",
     ),
     Cause.QUEUE_MASTERS: Said(
-        "limit",
         "The masters in {queue} use {used} of {limit}: {no_more}.",
         "another application of {queue} ends and those that came earlier have started, or the part"
         " that masters may have is raised (maxAMShare, maximum-am-resource-percent)",
     ),
     Cause.USER_MASTERS: Said(
-        "limit",
         "{user}'s masters in {queue} use {used} of {limit}: {no_more}.",
         "another application of {user}'s in {queue} ends",
     ),
     Cause.MASTER_SILENT: Said(
-        "itself",
         "Its master runs, and has not registered yet.",
         "the master registers, since its requests count from then on: see its log",
     ),
     Cause.GROUPS_AHEAD: Said(
-        "itself",
         "The group waits for other groups of the same application.",
         "enough of their tasks have succeeded",
     ),
-    Cause.HELD: Said("itself", "It is held.", "it is released: `fairshare release`"),
+    Cause.HELD: Said("It is held.", "it is released: `fairshare release`"),
     Cause.APPLICATIONS_AHEAD: Said(
-        "itself",
         "It starts after {first}{more}.",
         "{first}{more} {count:has ended|have ended} as it demands",
     ),
-    Cause.BEGINS_LATER: Said("itself", "It begins at {due}.", "it is {due}"),
+    Cause.BEGINS_LATER: Said("It begins at {due}.", "it is {due}"),
     Cause.TASKS_PAUSED: Said(
-        "itself",
         "{containers:task} of the group failed at once, and {containers:waits|wait} before"
         " {containers:it is|they are} tried again.",
         "{containers:that pause is|the first of these pauses is} over{until:, *}",
     ),
     Cause.TASKS_AT_ONCE: Said(
-        "itself",
         "At most {count:task} of the group may run at once, and {containers} more"
         " {containers:waits|wait}.",
         "one of those that run ends",
     ),
     # Places.
     Cause.SAFE_MODE: Said(
-        "stopped",
         "The cluster is in safe mode: nothing is granted.",
         "an administrator ends the safe mode: `fairshare admin safe-mode off`",
     ),
     Cause.DISK_FULL: Said(
-        "stopped",
         "The disk of the server is nearly full, or has nearly no inodes left, and nothing is"
         " launched (`fairshare status` shows which).",
         "there is room on it",
     ),
     Cause.NODES_FAILING: Said(
-        "stopped",
         "{nodes} could not start containers lately (`fairshare nodes` shows why).",
         "{node} is tried again{until:, *}, and starts one",
     ),
     Cause.NODES_DRAINED: Said(
-        "stopped",
         "{all_nodes} being drained: no new containers start there.",
         "a node joins, or when an administrator says `fairshare admin undrain {node}`",
     ),
     Cause.NO_CAPACITY: Said(
-        "impossible",
         "{queue} may use nothing of the partition {label!r}.",
         remedy="It never starts as it is: give {queue} a capacity there"
         " (accessible-node-labels.{label}.capacity), or ask for another partition.",
     ),
     Cause.NO_NODES: Said(
-        "impossible",
         "There is no node{where}.",
         "a node joins, or gets the label that it asks for",
     ),
     Cause.TOO_LARGE: Said(
-        "impossible",
         "One container of {wanted} is larger than every node{accepted}: {node} comes nearest with"
         " {available}.",
     ),
     Cause.GANG_TOO_LARGE: Said(
-        "impossible",
         "The {containers:container} of its gang start together, and all nodes that it accepts have"
         " room for {count}, even when they are empty.",
         remedy="It never starts as it is: ask for fewer or smaller containers, or add nodes.",
     ),
     Cause.PLACE_UNKNOWN: Said(
-        "impossible",
         "It accepts only places that are not in the cluster.",
         "such a node joins, or when it names other hosts or none",
     ),
     Cause.BLACKLISTED: Said(
-        "impossible",
         "It refuses all {count:node} that could serve it.",
         "another node joins, or its master takes one from its blacklist",
     ),
     # Limits.
     Cause.QUEUE_MAXIMUM: Said(
-        "limit",
         "{queue} uses {used} of its maximum of {limit}: one more of {wanted} does not fit.",
         "enough containers of {queue} end, or its maximum is raised",
     ),
     Cause.USER_LIMIT: Said(
-        "limit",
         "{user} has {used} in {queue}, above the limit of {limit} for one user{weight}.",
         "enough containers of {user}'s in {queue} end{others_want}, or {raised} is raised",
     ),
     Cause.BOOKED: Said(
-        "reserved",
         "{booking}, of which {used} is in use{free}",
         "{booking_ends}, or an administrator changes or cancels it (fairshare reserve)",
     ),
     Cause.SLOW_START: Said(
-        "itself",
         "Its reduces wait for its maps, of which {count} have finished.",
         "the part of the maps has finished that slow start asks for",
     ),
     Cause.JOB_TASKS: Said(
-        "limit", "It runs {count:task} of this kind, as many as it may.", "one of them ends"
+        "It runs {count:task} of this kind, as many as it may.", "one of them ends"
     ),
     Cause.POOL_TASKS: Said(
-        "limit",
         "{queue} runs {count:task} of this kind, its maximum.",
         "a task of {queue} of this kind ends",
     ),
     Cause.LIFETIME: Said(
-        "itself",
         "Its lifetime ends{until: *}, at {due}: what has not ended then is killed.",
         remedy="It needs a longer lifetime if it is to wait for longer:"
         " `yarn application -updateLifetime`.",
     ),
     # Room and order of service.
     Cause.RESERVED_HERE: Said(
-        "reserved",
         "{node} is kept free for it, and has {available} of the {wanted} so far.",
         "enough containers on {node} have ended",
     ),
     Cause.KEPT_FOR_IT: Said(
-        "reserved",
         "{node} keeps {limit} free for it{kept: (for *)}, to which {queue} is entitled, and has"
         " {available} of the {wanted} so far.",
         "enough containers on {node} have ended",
     ),
     Cause.KEPT_FOR_ANOTHER: Said(
-        "reserved",
         "{node} has room, and keeps {limit} free for {first}{kept: (for *)}, whose queue is"
         " entitled to that.{lent}",
         "that one has started, or enough beyond that is free",
     ),
     Cause.RESERVED_FOR_OTHERS: Said(
-        "reserved",
         "{count:node} {count:has|have} room, and {count:is|are} kept free for {whom}.",
         "another node has room, or the reservation has been served",
     ),
     Cause.NO_ROOM: Said(
-        "held",
         "No node{accepted} has {wanted} free: {node} comes nearest with {available}.{holders}"
         "{behind}{preempting}",
         "enough containers on one node have ended and its turn comes",
     ),
     Cause.NEARER_NODE: Said(
-        "nearer",
         "It waits for a node near its data, and has passed over {count:offer}.",
         "such a node has room, or it has waited for long enough",
     ),
     Cause.OWN_FIRST: Said(
-        "itself",
         "Its own request for {limit} is served first, and waits.",
         "that one has all its containers",
     ),
     Cause.OTHERS_FIRST: Said(
-        "turn",
         "Others are served first.{behind}",
         "these have what they want, or their limits stop them",
     ),
-    Cause.NEXT_OFFER: Said(
-        "turn", "Nothing is in its way.", "a node with room has its next heartbeat"
-    ),
+    Cause.NEXT_OFFER: Said("Nothing is in its way.", "a node with room has its next heartbeat"),
     Cause.BUDGET: Said(
-        "limit",
         "{budget}, and nothing new of it starts.",
         "the month is over, at {due}, or the budget is raised ([fairness] of fairshare.toml)",
     ),
     # Gangs.
     Cause.GANG_HOLDS: Said(
-        "gang",
         "It holds {count} of the {gang:container} of its gang, which start together"
         "{until:, and gives them back *}.",
         "the {containers:missing container} {containers:is|are} allocated before that",
     ),
     Cause.GANG_PAUSED: Said(
-        "gang",
         "Its gang did not get all of its {containers:container} in time, and gave them back.",
         "there is room for all of them; it requests them again as soon as that is so"
         "{until:, and * in any case}",
@@ -266,24 +224,20 @@ CAUSES: Final[Mapping[Cause, Said]] = {
 
 NEVER: Final[Mapping[Cause, Said]] = {
     Cause.QUEUE_APPLICATIONS: Said(
-        "limit",
         "{queue} may run no applications: its maximum is 0.",
         remedy="It never starts there: move it to another queue (`fairshare move`), or raise the"
         " maximum of {queue}.",
     ),
     Cause.USER_APPLICATIONS: Said(
-        "limit",
         "{user} may run no applications: the maximum of one user is 0.",
         remedy="It never starts as it is: raise the maximum of {user}.",
     ),
     Cause.QUEUE_MASTERS: Said(
-        "limit",
         "The masters in {queue} may use {limit}, and its own takes {wanted}.",
         remedy="It never starts as it is: ask for a smaller master, or raise the part that masters"
         " may have (maxAMShare, maximum-am-resource-percent).",
     ),
     Cause.QUEUE_MAXIMUM: Said(
-        "limit",
         "One container of {wanted} is larger than the maximum of {queue}: {most}.",
         remedy="It never starts as it is: ask for less, or raise the maximum of {queue}.",
     ),

@@ -29,15 +29,15 @@ from fairshare.api.queues import (
 from fairshare.api.queues import OwedPart as NamedPart
 from fairshare.api.queues import Point as NamedPoint
 from fairshare.api.queues import Share as NamedShare
-from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import application_name
-from fairshare.core.model.queues import parent_name
+from fairshare.core.model.queues import parent_name, parents_of
 from fairshare.core.model.resources import Resource, ResourceTypes, positive, smallest, subtract
 from fairshare.core.schedulers.past import with_past
 from fairshare.core.schedulers.views import CapacityView, QueueView
 from fairshare.errors import InputError
-from fairshare.server.insight.shares import OwedPart, Share, Shares, Waiting, owed_parts, used_share
-from fairshare.server.insight.why import words_of
+from fairshare.server.insight.owed import Claim, Debts, OwedPart, owed_parts
+from fairshare.server.insight.shares import Share, Shares, used_share
+from fairshare.server.insight.why import Explanation, words_of
 from fairshare.server.past_views import PastView, Point
 from fairshare.server.server import LiveServer
 from fairshare.server.slices import made_in_slices, sliced
@@ -118,8 +118,8 @@ async def list_names(request: Request) -> Response:
 async def explain_owed(request: Request) -> Response:
     """GET /queues/QUEUE/owed: the amount that the queue is owed of its scarcest type, and why.
 
-    Waiting applications are asked for their reasons, the oldest first, until the gap is filled or
-    the time limit is reached.
+    Waiting applications are asked for their reasons, the oldest first and at most 20 of a leaf,
+    until the gap is filled or the time limit is reached. The causes are those of GET /ledger.
     """
     read_parameters(request)
     server = server_of(request)
@@ -134,25 +134,23 @@ async def explain_owed(request: Request) -> Response:
     share = shares.of(view)
     place = state.types.names.index(share.dominant)
     owed = share.owed[place]
-    waits = [one for one in _below(server, name) if any(one.attempt.asks.pending)] if owed else []
-    looked: list[Waiting] = []
+    debts = service.debts()
+    leaves = [one for one in debts.levels if name in (one[0], *parents_of(one[0]))]
+    below = leaves if owed else []
+    claims: list[Claim] = []
     parts = owed_parts(
-        owed,
-        place,
-        _asked(server, waits, looked),
-        subtract(state.total, state.used),
-        _promised(server, waits, place),
-        words_of(state, service.now_ms()),
+        owed, place, _claimed(debts, below, claims), lambda claim: _explained(server, claim)
     )
     since_ms = await run_in_threadpool(_owed_since_ms, server, name, place) if owed else None
+    waiting = {one.application.id for place in below for one in debts.waiting(*place)}
     return answer(
         Owed(
             queue=name,
             type=share.dominant,
             owed=owed,
             unasked=max(0, view.fair_share[place] - view.demand[place]),
-            waiting=len(waits),
-            looked=len(looked),
+            waiting=len(waiting),
+            looked=len({claim.application.id for claim in claims}),
             parts=tuple(_row(server, part) for part in parts),
             sentence=share.sentence,
             since_ms=since_ms,
@@ -178,37 +176,34 @@ def _owed_since_ms(server: LiveServer, queue: str, place: int) -> int | None:
     return since_ms
 
 
-def _below(server: LiveServer, queue: str) -> list[Application]:
-    """The unfinished applications of a queue and of all below it, the oldest first."""
-    return [
-        one
-        for one in server.service.state.applications.values()
-        if not one.over and (one.queue == queue or one.queue.startswith(f"{queue}."))
-    ]
-
-
-def _asked(
-    server: LiveServer, waits: list[Application], looked: list[Waiting]
-) -> Iterator[Waiting]:
-    """The waiting applications with their reasons, one after another within the time limit."""
+def _claimed(
+    debts: Debts, queues: Sequence[tuple[str, str]], claims: list[Claim]
+) -> Iterator[Claim]:
+    """The claims of leaf queues and partitions, one queue after another within the time limit; they
+    are added to `claims`."""
     began = time.perf_counter()
-    for application in waits:
-        if looked and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
+    for queue in queues:
+        if claims and (time.perf_counter() - began) * 1_000 > LOOKED_MS:
             return
-        reasons = server.service.reasons(application.id)
-        looked.append(Waiting(application.id, application.attempt.asks.pending, reasons))
-        yield looked[-1]
+        found = debts.claims(*queue)
+        claims += found
+        yield from found
 
 
-def _promised(server: LiveServer, waits: list[Application], place: int) -> int:
-    """The amounts that nodes keep free for these applications by preempting containers."""
-    numbers = {one.id for one in waits}
-    return sum(
-        room[place]
-        for node in server.service.state.nodes.values()
-        for number, room in node.promised.items()
-        if number in numbers
-    )
+def _explained(server: LiveServer, claim: Claim) -> Explanation:
+    """The reason of a claim in words, with all that is known of it."""
+    service = server.service
+    ask = claim.reason
+    found = service.reasons(claim.application.id)
+    same = [
+        one
+        for one in found
+        if ask is not None and (one.priority, one.request) == (ask.priority, ask.request)
+    ]
+    reason = next(iter(same or found), ask)
+    if reason is None:
+        return Explanation("", "")
+    return words_of(service.state, service.now_ms()).explain(reason)
 
 
 def _row(server: LiveServer, part: OwedPart) -> NamedPart:

@@ -1,76 +1,149 @@
-"""What the gap between entitled and allocated consists of."""
+"""What queues are owed, and by which cause each part of it."""
 
+import msgspec
 import pytest
 
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import (
+    HoldApplication,
+    LoadConfiguration,
+    NodeBeat,
+    NodeJoined,
+    SetSafeMode,
+    SubmitApplication,
+    UpdateShares,
+)
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.schedulers.reasons import Cause, Reason
-from fairshare.server.insight.shares import KINDS, Waiting, kind_of, owed_parts
-from fairshare.server.insight.why import Words
-
-WORDS = Words(ResourceTypes(), 0)
-
-
-def ask(cause: Cause, containers: int = 1, size: int = 1024) -> Reason:
-    return Reason(
-        cause=cause, containers=containers, wanted=(size, 1), used=(1, 1), limit=(1, 1),
-        available=(512, 1), queue="root.a", node="n1", user="ann", count=2,
-    )  # fmt: skip
-
-
-def waiting(number: int, *reasons: Reason, pending: int = 0) -> Waiting:
-    return Waiting(number, (pending, 1), reasons)
-
-
-def parts(owed: int, *those: Waiting, free=(0, 0), promised: int = 0) -> list[tuple[str, int]]:
-    found = owed_parts(owed, 0, those, free, promised, WORDS)
-    assert sum(part.amount for part in found) == owed
-    return [(part.kind, part.amount) for part in found]
+from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.schedulers.reasons import Cause
+from fairshare.server.insight.owed import (
+    OF_CHOICE,
+    OF_FREE_ROOM,
+    OF_LIMITS,
+    OF_ROOM,
+    Claim,
+    Debts,
+    OwedCause,
+    owed_parts,
+)
+from fairshare.server.insight.why import Explanation
+from fairshare.settings.registry import family_of
 
 
-def test_each_cause_has_a_part_and_the_largest_is_first():
-    found = parts(
-        8192,
-        waiting(1, ask(Cause.QUEUE_MAXIMUM, 2)),
-        waiting(2, ask(Cause.NEARER_NODE, 5), ask(Cause.RESERVED_HERE, 1)),
-    )
-    assert found == [("nearer", 5120), ("limit", 2048), ("reserved", 1024)]
+class Cluster:
+    """A Fair Scheduler with two queues, whose nodes have 4 GB each."""
+
+    def __init__(self, nodes=2, *, policy="fair", **of_b):
+        queues = {name: QueueSettings(name, policy=policy) for name in ("root.a", "root.b")}
+        queues["root.b"] = msgspec.structs.replace(queues["root.b"], **of_b)
+        allocations = AllocationSettings(queues=queues, from_file=True, default_policy=policy)
+        settings = FairSettings(allocations=allocations, assign_multiple=False)
+        self.manager = ResourceManager(family_of("fair").create(ResourceTypes()))
+        self.nodes = [f"n{number}" for number in range(nodes)]
+        self.now_ms = 0
+        self.handle(LoadConfiguration(msgspec.json.encode(settings), 1))
+        self.handle(*(NodeJoined(name, (4096, 4)) for name in self.nodes))
+
+    def handle(self, *inputs):
+        for one in inputs:
+            self.manager.handle(self.now_ms, one)
+
+    def submit(self, queue, count, size_mb=1024, **more):
+        group = TaskGroup("t", count, (size_mb, 1), **more)
+        self.handle(SubmitApplication("ann", queue, tasks=(group,)))
+        self.beat()
+
+    def beat(self, rounds=8):
+        for _ in range(rounds):
+            self.now_ms += 1_000
+            self.handle(UpdateShares(), *(NodeBeat(name) for name in self.nodes))
+
+    def owed(self, queue="root.b"):
+        """The memory that a queue is owed, by cause."""
+        amounts = {}
+        for claim in Debts(self.manager.scheduler, self.now_ms).claims(queue, ""):
+            cause = str(claim.cause)
+            amounts[cause] = amounts.get(cause, 0) + claim.amount[0]
+        return amounts
 
 
-def test_the_oldest_claim_is_first_and_no_claim_exceeds_the_owed_amount():
-    found = parts(3000, waiting(1, ask(Cause.USER_LIMIT, 2)), waiting(2, ask(Cause.NO_ROOM, 9)))
-    assert found == [("limit", 2048), ("held", 952)]
+def test_what_others_have_above_their_share_is_owed_by_them():
+    cluster = Cluster()
+    cluster.submit("root.a", 8)
+    cluster.submit("root.b", 9)
+    assert cluster.owed() == {"lender": 4096}
+    assert cluster.owed("root.a") == {}
 
 
-def test_room_that_is_free_in_pieces_is_distinguished_from_room_that_others_hold():
-    one = waiting(1, ask(Cause.NO_ROOM, 2, 2048))
-    assert parts(4096, one, free=(2048, 4)) == [("scattered", 4096)]
-    assert parts(4096, one, free=(2047, 4)) == [("held", 4096)]
+def test_what_is_not_asked_for_is_not_owed():
+    cluster = Cluster()
+    cluster.submit("root.a", 8)
+    cluster.submit("root.b", 1)
+    assert cluster.owed() == {"lender": 1024}
+    cluster.handle(HoldApplication(2))
+    cluster.beat()
+    assert cluster.owed() == {}
 
 
-def test_what_is_preempted_for_it_comes_before_what_others_hold():
-    found = parts(4096, waiting(1, ask(Cause.NO_ROOM, 4)), promised=1024)
-    assert found == [("held", 3072), ("preempted", 1024)]
+def test_room_in_pieces_is_distinguished_from_room_that_others_hold():
+    cluster = Cluster()
+    cluster.submit("root.a", 2, 3072)
+    cluster.submit("root.b", 1, 2048)
+    assert cluster.owed() == {"fragmentation": 2048}
 
 
-def test_a_reason_of_the_whole_application_speaks_for_all_that_it_asks_for():
-    held = Reason(cause=Cause.QUEUE_APPLICATIONS, queue="root.a", count=1)
-    (part,) = owed_parts(4096, 0, [waiting(7, held, pending=4096)], (0, 0), 0, WORDS)
-    assert (part.kind, part.applications, part.first) == ("limit", 1, 7)
-    assert part.sentence == "root.a runs 1 application, as many as it may."
+def test_less_than_one_container_is_a_remainder():
+    cluster = Cluster(nodes=1, policy="fair")
+    cluster.submit("root.a", 1, 2048)
+    cluster.submit("root.b", 2, 1024)
+    cluster.submit("root.b", 1, 3072)
+    assert cluster.owed() == {}  # it has its share
+    cluster = Cluster(nodes=1)
+    cluster.submit("root.a", 1, 2048)
+    cluster.submit("root.b", 1, 1024)
+    cluster.submit("root.b", 1, 2048)
+    assert cluster.owed() == {"remainder": 1024}
 
 
-def test_two_limits_on_one_application_speak_for_it_once():
-    both = [Reason(cause=Cause.USER_APPLICATIONS, user="ann", count=1),
-            Reason(cause=Cause.QUEUE_APPLICATIONS, queue="root.a", count=1)]  # fmt: skip
-    found = parts(4096, waiting(1, *both, pending=1024), waiting(2, ask(Cause.NO_ROOM, 3)))
-    assert found == [("held", 3072), ("limit", 1024)]
+def test_a_limit_on_applications_is_charged_before_the_lack_of_room():
+    cluster = Cluster(max_running_applications=1)
+    cluster.submit("root.a", 8)
+    cluster.submit("root.b", 1)
+    cluster.submit("root.b", 5)
+    assert cluster.owed() == {"lender": 1024, "applications": 3072}
 
 
-def test_what_no_reason_accounts_for_is_left_as_such():
-    assert parts(4096, waiting(1, ask(Cause.OTHERS_FIRST))) == [("other", 3072), ("turn", 1024)]
-    assert parts(0) == []
+def test_safe_mode_stops_everything():
+    cluster = Cluster()
+    cluster.submit("root.a", 8)
+    cluster.submit("root.b", 2)
+    cluster.handle(SetSafeMode(True))
+    assert cluster.owed() == {"stopped": 2048}
+
+
+def test_a_place_that_is_asked_for_is_the_cause_while_other_nodes_have_room():
+    cluster = Cluster()
+    cluster.submit("root.a", 4, hosts=("n0",), relax=False)
+    cluster.submit("root.b", 1, hosts=("n0",), relax=False)
+    assert cluster.owed() == {"locality": 1024}
+
+
+def test_the_parts_add_up_and_the_largest_is_first():
+    cluster = Cluster()
+    cluster.submit("root.b", 1)
+    application = cluster.manager.state.applications[1]
+    claims = [
+        Claim(OwedCause.MAXIMUM, application, (1024, 1), None),
+        Claim(OwedCause.LENDER, application, (9000, 1), None),
+    ]
+    parts = owed_parts(4096, 0, claims, lambda claim: Explanation(str(claim.cause), "wait"))
+    found = [(part.kind, part.amount, part.first, part.sentence) for part in parts]
+    assert found == [("lender", 3072, 1, "lender"), ("maximum", 1024, 1, "maximum")]
+    (rest,) = owed_parts(4096, 0, [], lambda claim: Explanation("", ""))
+    assert (rest.kind, rest.amount, rest.first) == ("other", 4096, None)
 
 
 @pytest.mark.parametrize("cause", list(Cause))
-def test_every_cause_of_the_core_is_of_a_kind(cause):
-    assert kind_of(ask(cause), (0, 0)) in KINDS
+def test_every_cause_of_the_core_has_its_place(cause):
+    assert [cause in of for of in (OF_LIMITS, OF_FREE_ROOM, OF_ROOM, OF_CHOICE)].count(True) == 1

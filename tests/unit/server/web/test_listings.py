@@ -213,7 +213,7 @@ async def test_the_answer_explains_what_a_queue_is_owed(page):
     answer = (await page.get("/queues/root.b/owed")).json()
     assert (answer["type"], answer["owed"]) == ("memory-mb", 2048)
     (part,) = answer["parts"]
-    assert (part["kind"], part["amount"], part["first"]) == ("held", 2048, waiting)
+    assert (part["kind"], part["amount"], part["first"]) == ("lender", 2048, waiting)
     assert part["sentence"].startswith("No node has 1,024 MB, 1 vcore free")
     assert part["remedy"].startswith("It starts when ")
     assert answer["sentence"].startswith("Receives 0 GiB of the 2 GiB it is entitled to")

@@ -58,7 +58,7 @@ async def test_what_queues_are_owed_is_measured_by_cause(page):
     await page.submit(queue="b", tasks=[{"command": "x", "count": 9}])
     found = await figures(page)
     owed = {name: value for name, value in found.items() if name.startswith("fairshare_owed{")}
-    assert owed == {'fairshare_owed{cause="held",queue="root.b",resource="memory-mb"}': 2048}
+    assert owed == {'fairshare_owed{cause="lender",queue="root.b",resource="memory-mb"}': 2048}
 
 
 async def test_waiting_applications_are_counted_in_slices_and_once_for_all_readers(

@@ -21,7 +21,7 @@ export function drawOwed(found, queue) {
       number(amount(part.amount, type), { title: `Owed: ${part.words}`, text: `Of ${amount(found.owed, type)} that ${queue.name} is entitled to and does not have. Each application that waits claims what it lacks, the oldest first, until the gap is filled.`,
         formula: "part / owed", inputs: [["part", amount(part.amount, type)], ["owed", amount(found.owed, type)], ["that is", percent(part.amount / found.owed)], ["applications", count(part.applications)], ["asked why", `${count(found.looked)} of ${count(found.waiting)} that wait`]],
         source: `GET /api/v1/queues/${queue.name}/owed` }),
-      h("span", {}, h("b", {}, part.words), part.kind === "preempted" ? ": room is made by containers that end for it."
+      h("span", {}, h("b", {}, part.words), part.kind === "preemption" && !part.sentence ? ": room is made by containers that end for it."
         : part.kind === "other" ? `: ${count(found.looked)} of ${count(found.waiting)} applications that wait were asked.`
           : [": ", part.sentence, part.first && [" ", h("a", { href: link(`/cluster/app/${part.first}`), title: part.first }, part.applications > 1 ? `first of ${count(part.applications)}` : "its application")]])))));
 }

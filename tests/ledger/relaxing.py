@@ -1,0 +1,318 @@
+"""Whether the cause that the ledger charges is right: without it the queue gets what it lacks.
+
+A state in the middle of a life is copied twice. In both nothing ends by itself any more. One goes
+on as it is, and what is owed must stay owed; of the other the cause is removed, by an input or in
+the state, and the queue must get more of what it lacks within a few heartbeats.
+"""
+
+import random
+from typing import NamedTuple
+
+import msgspec
+from tests.ledger.identities import TYPES, instants
+from tests.ledger.lives import BEAT_MS, LIFE_MS, Life
+from tests.manual_engine import ManualEngine
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.inputs import (
+    ContainerExited,
+    HoldApplication,
+    KillApplication,
+    LabelNodes,
+    LoadConfiguration,
+    NodeJoined,
+    NodeResized,
+    RequestContainers,
+    UndrainNode,
+)
+from fairshare.core.model.resources import add, subtract
+from fairshare.core.model.work import ContainerRequest
+from fairshare.core.schedulers.capacity.settings import Percentage
+from fairshare.core.schedulers.offers import accepts
+from fairshare.core.schedulers.reasons import Cause, reasons
+from fairshare.lab.branch.history import origin_of
+from fairshare.lab.simulate.simulator import EPOCH_MS
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.recovery import Position
+from fairshare.runtime.runtime import Runtime
+from fairshare.server.insight.owed import OF_FREE_ROOM, OF_LIMITS, Debts, OwedCause
+from fairshare.settings.registry import family_of
+
+ROOM = "room"
+MOST_ROUNDS = 4
+PAUSE_MS = 65_000
+"""Within which a gang asks again."""
+AFTER_MS = 1_500
+"""How long both copies go on."""
+
+
+class Checked(NamedTuple):
+    """A charged cause of a state, and whether removing it helped, and was needed."""
+
+    at: str
+    queue: str
+    label: str
+    cause: OwedCause
+    helps: bool
+    needed: bool
+    why: str
+
+    @property
+    def agrees(self):
+        return self.helps and self.needed
+
+
+def state_at(life, records, at_ms):
+    """The manager behind all records up to an instant."""
+    manager = ResourceManager(family_of(life.scheduler).create(TYPES))
+    last = Position()
+    for now_ms, some in instants(records):
+        if now_ms > at_ms:
+            break
+        for record in some:
+            for event in record.events:
+                manager.state.apply(record.now_ms, event)
+            manager.state.settle()
+            last = Position(record.sequence, now_ms)
+    return manager, last
+
+
+class Copy:
+    """A copy of a state that goes on."""
+
+    def __init__(self, origin, last):
+        self.manager = origin.manager()
+        self.scheduler = self.manager.scheduler
+        self.now_ms = last.now_ms
+        self._inputs = []
+        engine = ManualEngine(stops=False)
+        engine.report = self._inputs.append
+        journal = MemoryJournal()
+        self.runtime = Runtime(self.manager, journal, engine, beat_interval_ms=BEAT_MS)
+        self.runtime.recover(since=last)
+        # What is being stopped ends at once.
+        engine.stop = lambda one: self._inputs.append(ContainerExited(one, 143))
+
+    def feed(self, *inputs):
+        self._inputs += inputs
+
+    def go_on(self, after_ms):
+        until_ms = self.now_ms + after_ms
+        while self.now_ms <= until_ms:
+            inputs, self._inputs[:] = [*self._inputs], []
+            self.runtime.turn(self.now_ms, inputs)
+            deadline_ms = self.runtime.next_deadline_ms()
+            next_ms = self.now_ms + BEAT_MS if deadline_ms is None else deadline_ms
+            self.now_ms = self.now_ms + 1 if self._inputs else max(self.now_ms + 1, next_ms)
+
+
+def others_hold(copy, claim):
+    """Let no other application start anything."""
+    for application in copy.manager.state.applications.values():
+        kept = claim.reason.ahead if claim.cause is OwedCause.RESERVATION else ()
+        if application.id in (claim.application.id, *kept) or application.over:
+            continue
+        copy.feed(HoldApplication(application.id))
+        if not application.tasks.groups:
+            asks = tuple(
+                ContainerRequest(-key.anywhere.count, key.anywhere.resource, priority=key.order[0])
+                for key in application.attempt.asks.wanting
+            )
+            copy.feed(RequestContainers(application.id, asks))
+
+
+def make_room(copy, claim, queue):
+    """End what others run; what is in the queue counts for the limit of a user."""
+    for application in copy.manager.state.applications.values():
+        own = application.queue == queue and claim.cause is OwedCause.USER_LIMIT
+        if application.id != claim.application.id and not own:
+            for one in application.containers.values():
+                if not one.master:
+                    copy.feed(ContainerExited(one.container, 143))
+
+
+def relax(copy, claim, queue, label, cause):
+    """Remove a cause; False if this kind of cause cannot be removed by itself."""
+    state, debts = copy.manager.state, Debts(copy.scheduler, copy.now_ms)
+    match cause:
+        case _ if cause in LIFTED:
+            copy.settings = lifted(copy.settings, LIFTED[cause])
+            copy.feed(LoadConfiguration(msgspec.json.encode(copy.settings), EPOCH_MS))
+            if cause is OwedCause.MASTERS and label:
+                add_node(copy, label, (1 << 16, 64))  # of which they may have all
+        case OwedCause.LENDER | OwedCause.PREEMPTION:
+            end_excess(copy, debts, queue, label, claim)
+        case OwedCause.FRAGMENTATION:
+            nodes = [one for one in state.nodes.values() if state.label_of(one) == label]
+            free = tuple(sum(max(0, one.available[place]) for one in nodes) for place in range(2))
+            add_node(copy, label, free if debts.counted > 1 else (free[0], 64))
+        case OwedCause.RESERVATION:
+            for node in state.nodes.values():
+                reservation = node.reservation
+                if reservation is not None and reservation.application != claim.application.id:
+                    copy.feed(KillApplication(reservation.application))
+        case OwedCause.LOCALITY:
+            node = state.nodes.get("n1")
+            if node is not None:
+                copy.feed(NodeResized("n1", add(node.total, claim.reason.wanted)))
+        case OwedCause.NODES:
+            copy.feed(*(UndrainNode(name) for name in state.drains))
+        case OwedCause.IMPOSSIBLE:
+            copy.feed(*(NodeResized(one, (1 << 16, 64)) for one in state.nodes))
+            add_node(copy, label, (1 << 16, 64))
+        case OwedCause.LATENCY:
+            pass
+        case _ if cause == ROOM:
+            make_room(copy, claim, queue)
+        case _:
+            return False
+    return True
+
+
+def add_node(copy, label, room):
+    copy.feed(NodeJoined("more", room))
+    if label:
+        copy.feed(LabelNodes({"more": label}))
+
+
+def end_excess(copy, debts, queue, label, claim):
+    """Let queues above their share give back, on the node where the fewest containers end for one
+    of this size. No queue gives back more than its excess and a part of one container."""
+    state, reason = copy.manager.state, claim.reason
+    places, size, best = range(debts.counted), reason.wanted, None
+    keys = state.applications[claim.application.id].attempt.asks.wanting
+    key = next(one for one in keys if one.order == (reason.priority, reason.request))
+    for node in state.nodes.values():
+        if not accepts(key, node):
+            continue
+        room, left = node.available, {}
+        ends = []
+        for one in sorted(node.containers.values(), key=lambda one: -one.container):
+            if all(room[place] >= size[place] for place in places):
+                break
+            level = debts.levels.get((state.applications[one.application].queue, label))
+            if state.label_of(node) != label or level is None or level.queue == queue:
+                continue
+            used = left.get(level.queue, level.used)
+            divided = [p for p in places if level.share[p] or not any(level.share)]
+            if any(used[place] > level.share[place] for place in divided):
+                left[level.queue] = subtract(used, one.resource)
+                room = add(room, one.resource)
+                ends.append(one.container)
+        fits = all(room[place] >= size[place] for place in places)
+        if ends and fits and (best is None or len(ends) < len(best)):
+            best = ends
+    copy.feed(*(ContainerExited(one, 143) for one in best or ()))
+
+
+LIFTED = {
+    OwedCause.APPLICATIONS: {
+        "max_running_applications": None,
+        "maximum_parallel_applications": None,
+        "user_max_applications_default": 1_000,
+    },
+    OwedCause.MASTERS: {"max_master_share": 1.0, "maximum_master_share": 1.0},
+    OwedCause.MAXIMUM: {"max_share": None, "maximum_capacity": Percentage(100.0)},
+    OwedCause.USER_LIMIT: {"user_limit_factor": 100.0},
+}
+"""Limits, and values without an effect."""
+
+
+def lifted(settings, values):
+    """Settings in which all queues have these values, as far as they have such a setting."""
+
+    def changed(one):
+        names = set(one.__struct_fields__)
+        return msgspec.structs.replace(
+            one, **{name: value for name, value in values.items() if name in names}
+        )
+
+    if hasattr(settings, "allocations"):
+        allocations = changed(settings.allocations)
+        queues = {name: changed(one) for name, one in allocations.queues.items()}
+        allocations = msgspec.structs.replace(allocations, queues=queues)
+        return msgspec.structs.replace(settings, allocations=allocations)
+    queues = {name: one if one.children else changed(one) for name, one in settings.queues.items()}
+    return msgspec.structs.replace(settings, queues=queues)
+
+
+PASSING = (OwedCause.LATENCY, OwedCause.PREEMPTION, OwedCause.LOCALITY, OwedCause.GANG)
+"""Causes that time removes, too."""
+
+
+def kinds_of(found):
+    """The causes of reasons, and of those beside them."""
+    every = [deeper for one in found for deeper in (one, *one.also)]
+    return [OF_LIMITS.get(one.cause, OF_FREE_ROOM.get(one.cause, ROOM)) for one in every]
+
+
+def check(scheduler, seed, samples=4):
+    """Check the causes of some moments of a life.
+
+    What comes to light when the charged cause is removed is removed, too, until the application
+    gets something: then the same is tried without the removal of the charged cause.
+    """
+    chance = random.Random(seed)
+    life = Life(scheduler, seed)
+    records = life.records()
+    for _ in range(samples):
+        manager, last = state_at(life, records, chance.randint(1_000, LIFE_MS))
+        debts = Debts(manager.scheduler, last.now_ms)
+        claims = [
+            (queue, label, claim)
+            for queue, label in debts.levels
+            for claim in debts.claims(queue, label)
+        ]
+        if not claims:
+            continue
+        trial = _Trial(life, origin_of(manager, last), last, *chance.choice(claims))
+        cause = trial.claim.cause
+        removed = [cause, *kinds_of(trial.claim.reason.also if trial.claim.reason else ())]
+        got = 0
+        for _ in range(MOST_ROUNDS):
+            removed = [*dict.fromkeys(removed)]
+            got, then = trial.granted(removed)
+            if got is None or got or set(kinds_of(then)) <= set(removed):
+                break
+            removed += kinds_of(then)
+        if got is None:
+            continue  # there is no way to remove it
+        without, _ = trial.granted(removed[1:])
+        needed = cause in PASSING or without is None or got > without
+        at = f"{scheduler} {seed} at {last.now_ms} ms"
+        place = (trial.queue, trial.label)
+        yield Checked(at, *place, cause, got > 0, needed, said(trial.claim, removed))
+
+
+class _Trial:
+    """Copies of one state, for one claim."""
+
+    def __init__(self, life, origin, last, queue, label, claim):
+        self.life, self.origin, self.last = life, origin, last
+        self.queue, self.label, self.claim = queue, label, claim
+
+    def granted(self, removed):
+        """How many containers the application gets without these causes, or None, if one of them
+        cannot be removed; and for what it waits then."""
+        copy, number = Copy(self.origin, self.last), self.claim.application.id
+        copy.settings = self.life.settings
+        application = copy.manager.state.applications[number]
+        had = set(application.containers)
+        others_hold(copy, self.claim)
+        for one in removed:
+            if not relax(copy, self.claim, self.queue, self.label, one):
+                return None, ()
+        gang = self.claim.reason is not None and self.claim.reason.cause is Cause.GANG_TOO_LARGE
+        copy.go_on(PAUSE_MS if gang else AFTER_MS)
+        state, limits = copy.manager.state, copy.scheduler.limits_of(number)
+        return len(set(application.containers) - had), reasons(application, limits, state)
+
+
+def said(claim, removed):
+    """The reason in a few words."""
+    reason = claim.reason
+    if reason is None:
+        return ""
+    also = ", ".join(one.cause for one in reason.also)
+    wanted = f"{reason.containers} of {reason.wanted}"
+    return f"application {claim.application.id}: {reason.cause} ({also}), {wanted}; {removed}"
