@@ -357,7 +357,7 @@ class Soak:
         refused = sum(load.refused for load in loads)
         with Client(self.leader.url, token=token) as client:
             states = {name: client.wait(one, 120).state for name, one in acknowledged.items()}
-            applications: list[Application] = list(client.applications(limit=1_000_000))
+            applications: list[Application] = list(client.applications(limit=100_000))
             successes = Counter(
                 application
                 for application in acknowledged.values()
@@ -399,17 +399,17 @@ def main() -> None:
         raise SystemExit(f"there can be no hosts of their own: {why}")
     print(f"seed {options.seed}", flush=True)
     hosts = Hosts("one", "two", "db1", "db2")
+    wrong = 1
     try:
         _enter(hosts)
-        raise SystemExit(_run(Soak(hosts, bin_folder), options))
-    except BaseException:
-        for host in hosts.all[:2]:
+        wrong = _run(Soak(hosts, bin_folder), options)
+    finally:
+        for host in hosts.all[:2] if wrong else ():
             log = host.folder / "server.log"
             if log.exists():
                 print(f"{host.name}: {log.read_text()[-2_000:]}", flush=True)
-        raise
-    finally:
         hosts.close()
+    raise SystemExit(wrong)
 
 
 def _enter(hosts: Hosts) -> None:

@@ -212,7 +212,7 @@ def test_the_server_that_leads_goes_on_when_the_database_is_back(conf, tmp_path)
                     headers={"X-Fairshare-User": "u"},
                     trust_env=False,
                 )
-                assert answer.status_code == 503
+                assert (answer.status_code, answer.json()["code"]) == (503, "no-database")
                 assert "the database postgresql://" in answer.text
                 go.touch()  # it ends while nothing can be recorded
                 time.sleep(1)

@@ -90,7 +90,8 @@ class Driver:
         environment: Mapping[str, str] | None = None,
         time_limit_ms: int | None = None,
     ) -> None:
-        """Run a command in a container that was granted; waits while the server's disk is full."""
+        """Run a command in a container that was granted; waits while the server cannot
+        record it: its disk is full, or its database away."""
         launch = Launch(
             arguments=arguments, environment=dict(environment or {}), time_limit_ms=time_limit_ms
         )
@@ -98,7 +99,7 @@ class Driver:
             try:
                 self.connection.post(path_of(routes.LAUNCH_CONTAINER, container), launch)
             except Refused as error:
-                if error.code != "disk-full":
+                if error.code not in ("disk-full", "no-database"):
                     raise
                 time.sleep(1)
             else:

@@ -113,7 +113,7 @@ class Retention:
         self._saved = since.sequence
         self._saved_bytes = journal.appended
         self.on_snapshot: Callable[[], None] = lambda: None
-        self.admission_problem: Callable[[], str] = lambda: ""
+        self.may_write: Callable[[], bool] = lambda: True
         self._finished = FinishedApplications(service.state)
         if not settings.history_days:
             remove_long_history(journal.path.parent)
@@ -167,7 +167,7 @@ class Retention:
         Raises JournalError.
         """
         settings = self._settings
-        if self._much_since_the_last_snapshot() and not self.admission_problem():
+        if self._much_since_the_last_snapshot() and self.may_write():
             await self._save_beside()
         spare = self._journal.spare(settings.records, settings.journal_mb * 1024**2)
         if spare is None:

@@ -27,7 +27,7 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.engines.protocol import ContainerFiles
-from fairshare.errors import ConfigurationError, EngineError
+from fairshare.errors import ConfigurationError, EngineError, InputError
 from fairshare.runtime.clock import Clock, WallClock
 from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.sqlite import SqliteJournal
@@ -220,7 +220,7 @@ class LiveServer:
         self.metrics.registry.register(GpuCollector(self.engine, self._gpu_holders))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn
-        self.service.admission_problem = lambda: self.disk.problem or self.database_problem
+        self.service.admission_problem = self._admission_problem
         self.service.room_problem = lambda: (
             self.database_problem or self.disk.problem or full_disk(self.directory.path)
         )
@@ -228,7 +228,7 @@ class LiveServer:
             self._shared.on_lost = self.service.fail_soon
         self.service.before_turn = self.disk.look_soon
         self.disk.on_change = self.service.pause
-        self.retention.admission_problem = self.service.admission_problem
+        self.retention.may_write = lambda: self._admission_problem() is None
         self.retention.on_snapshot = self.metrics.snapshot_taken
 
     def _subscribe(self) -> None:
@@ -297,6 +297,12 @@ class LiveServer:
         """Why the database of a shared state records nothing now; empty: it does, or there is
         none."""
         return "" if self._shared is None else self._shared.problem
+
+    def _admission_problem(self) -> InputError | None:
+        """Why no new work is taken and nothing is launched, if that is so."""
+        if self.disk.problem:
+            return InputError("disk-full", self.disk.problem)
+        return InputError("no-database", self.database_problem) if self.database_problem else None
 
     @property
     def database_check(self) -> dict[str, str]:

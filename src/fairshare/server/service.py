@@ -28,6 +28,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Cause, Reason, main_cause, reasons
 from fairshare.errors import FairshareError, InputError, UndecidedError
 from fairshare.runtime.clock import Clock
+from fairshare.runtime.journal.sqlite import DiskFullError
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Enough, Runtime, Step
@@ -51,6 +52,9 @@ many: a call needs several until it is in the inbox."""
 _ADMITTED = frozenset((SubmitApplication, ReserveApplication, LaunchContainer))
 """Inputs that bring new work or launch it. They are refused while the disk is nearly full; what the
 tasks of applications ask for waits."""
+
+_CAUSES = {"disk-full": Cause.DISK_FULL, "no-database": Cause.NO_DATABASE}
+"""Why applications wait while nothing is admitted, by the code of the refusal."""
 
 _ROOM_S = 0.5
 """How often a full disk is tried again."""
@@ -120,11 +124,11 @@ class Service:
         self._stopping = False
         self._fatal_error: Exception | None = None
         self._useless_wakes = 0
-        self._full = ""  # why nothing can be recorded now
+        self._unrecordable: InputError | None = None  # why nothing can be recorded now
         self._turn_s = 0.0  # how long the last turn took
         self.on_turn: Callable[[float, int], None] = lambda seconds, inputs: None
         self._views: Views | None = None
-        self.admission_problem: Callable[[], str] = lambda: ""
+        self.admission_problem: Callable[[], InputError | None] = lambda: None
         self.room_problem: Callable[[], str] = lambda: ""
         self.before_turn: Callable[[], None] = lambda: None
 
@@ -157,7 +161,8 @@ class Service:
         scheduler = self._runtime.manager.scheduler
         known = self.state.applications[application]
         found = reasons(known, scheduler.limits_of(application), self.state, self.now_ms())
-        return [Reason(cause=Cause.DISK_FULL)] if found and self.admission_problem() else found
+        problem = self.admission_problem()
+        return [Reason(cause=_CAUSES[problem.code])] if found and problem is not None else found
 
     def debts(self) -> Debts:
         """What queues are owed, as long as the version is the present one."""
@@ -170,7 +175,8 @@ class Service:
         known = self.state.applications[application]
         limits, now_ms = scheduler.limits_of(application), self.now_ms()
         found = main_cause(known, limits, self.state, survey, now_ms)
-        return Cause.DISK_FULL if found is not None and self.admission_problem() else found
+        problem = self.admission_problem()
+        return _CAUSES[problem.code] if found is not None and problem is not None else found
 
     @property
     def stopping(self) -> bool:
@@ -204,7 +210,8 @@ class Service:
     async def ask(self, given: Input) -> tuple[Event, ...]:
         """Feed one input; returns its events once they are recorded.
 
-        Raises InputError with the code of the refusal, `busy`, `disk-full` or `stopping`.
+        Raises InputError with the code of the refusal, `busy`, `disk-full`, `no-database` or
+        `stopping`.
         """
         self._check_accepts((given,))
         (answer,) = self._enqueue((given,))
@@ -218,7 +225,8 @@ class Service:
         """Feed inputs in this order, with nothing between them and in one commit.
 
         Returns for each its events, or the error with which it was refused: the others count
-        nevertheless. Raises InputError (`busy`, `disk-full`, `stopping`) if none was fed.
+        nevertheless. Raises InputError (`busy`, `disk-full`, `no-database`, `stopping`) if none was
+        fed.
         """
         self._check_accepts(inputs)
         outcomes: list[tuple[Event, ...] | InputError] = []
@@ -234,12 +242,12 @@ class Service:
             raise InputError(
                 "busy", f"{MAX_WAITING} calls are waiting already: try again in a moment"
             )
-        if self._full:
-            raise InputError("disk-full", self._full)
+        if self._unrecordable is not None:
+            raise InputError(self._unrecordable.code, str(self._unrecordable))
         if any(type(given) in _ADMITTED for given in inputs):
             problem = self.admission_problem()
-            if problem:
-                raise InputError("disk-full", problem)
+            if problem is not None:
+                raise problem
 
     def _enqueue(self, inputs: Sequence[Input]) -> list[Answer]:
         answers: list[Answer] = [self._loop.create_future() for _ in inputs]
@@ -410,13 +418,14 @@ class Service:
         if not self.room_problem():
             raise error
         _log.critical("nothing can be recorded now, and all waits: %s", error)
-        self._full = str(error)
+        code = "disk-full" if isinstance(error, DiskFullError) else "no-database"
+        self._unrecordable = InputError(code, str(error))
         while True:
             with contextlib.suppress(UnavailableError):
                 await asyncio.sleep(_ROOM_S)
                 steps = self._runtime.finish()
                 _log.warning("it can be recorded again, and all goes on")
-                self._full = ""
+                self._unrecordable = None
                 return steps
             self._raise_fatal_error()
             if self._stopping:

@@ -80,6 +80,7 @@ class Cause(enum.StrEnum):
     SAFE_MODE = "safe-mode", Lasts.PASSING
     # the server has no room to launch anything
     DISK_FULL = "disk-full", Lasts.PASSING
+    NO_DATABASE = "no-database", Lasts.PASSING
     # none of the `count` nodes, such as `node`, could start containers; one is tried at `due_ms`
     NODES_FAILING = "nodes-failing", Lasts.PASSING
 

@@ -116,7 +116,15 @@ RETRY_S: Final = 30.0
 POSTPONED_MS: Final = 60_000
 """After a failure of its own a job is looked at again so much later."""
 NOT_NOW: Final = frozenset(
-    ("accounts-unavailable", "busy", "disk-full", "groups-unavailable", "safe-mode", "too-long")
+    (
+        "accounts-unavailable",
+        "busy",
+        "disk-full",
+        "groups-unavailable",
+        "no-database",
+        "safe-mode",
+        "too-long",
+    )
 )
 """Refusals of which the server, and not the job, is the cause: the run is tried again."""
 REPLACED: Final = "Killed by its cron job, which was due again and replaces it."

@@ -87,6 +87,7 @@ OF_LIMITS: Final[Mapping[Cause, OwedCause]] = {
     Cause.MASTER_SILENT: OwedCause.ITSELF,
     Cause.SAFE_MODE: OwedCause.STOPPED,
     Cause.DISK_FULL: OwedCause.STOPPED,
+    Cause.NO_DATABASE: OwedCause.STOPPED,
     Cause.NODES_FAILING: OwedCause.NODES,
     Cause.NODES_DRAINED: OwedCause.NODES,
     Cause.NO_NODES: OwedCause.IMPOSSIBLE,

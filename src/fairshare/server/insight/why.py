@@ -105,6 +105,9 @@ CAUSES: Final[Mapping[Cause, Said]] = {
         " launched (`fairshare status` shows which).",
         "there is room on it",
     ),
+    Cause.NO_DATABASE: Said(
+        "stopped", "The database of the server does not answer, and nothing is decided.", "it does"
+    ),
     Cause.NODES_FAILING: Said(
         "{nodes} could not start containers lately (`fairshare nodes` shows why).",
         "{node} is tried again{until:, *}, and starts one",

@@ -60,6 +60,7 @@ STATUSES = {
     "accounts-unavailable": 503,
     "groups-unavailable": 503,
     "disk-full": 503,
+    "no-database": 503,
     "stopping": 503,
     "safe-mode": 503,
     "too-many-streams": 429,

@@ -155,6 +155,7 @@ LATER = frozenset(
         "too-many-queues",
         "too-much-handed-in",
         "disk-full",
+        "no-database",
         "accounts-unavailable",
         "groups-unavailable",
         "busy",

@@ -84,7 +84,7 @@ async def test_an_attempt_that_is_over_is_not_found(cluster, master):
         assert refused(caught) == calls.ATTEMPT_NOT_FOUND
 
 
-@pytest.mark.parametrize("code", ["busy", "disk-full", "stopping"])
+@pytest.mark.parametrize("code", ["busy", "disk-full", "no-database", "stopping"])
 async def test_a_refusal_that_may_pass_lets_masters_ask_again(cluster, master, monkeypatch, code):
     """A master ends at any other one, and with it all that it runs; with two servers it would at
     the second RetriableException, too."""
