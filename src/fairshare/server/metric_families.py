@@ -108,6 +108,11 @@ COUNTERS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "containers_marked": ("Containers that were selected for preemption.", ()),
     "containers_preempted": ("Containers that were preempted.", ()),
     "queue_preempted": ("Containers of a queue that were preempted.", ("queue",)),
+    "ledger_owed": (
+        "What leaf queues were owed since the ledger began, in units times seconds, by cause; of"
+        " the 200 queues that were owed most. About 20 s old.",
+        ("queue", "resource", "cause"),
+    ),
     "requests_refused": ("Requests that the scheduler refused.", ("code",)),
     "inputs": ("Inputs that were decided.", ()),
     "journal_records": ("Records that were committed.", ()),

@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -39,6 +40,7 @@ from fairshare.core.schedulers.past import budgets, pasts_of_queues
 from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
+from fairshare.server.insight.ledger_file import totals_of
 from fairshare.server.insight.shares import Shares
 from fairshare.server.metric_families import (
     COUNTERS,
@@ -202,6 +204,9 @@ LEAST_AGE_S: Final = 2.0
 REST_PER_COST: Final = 20
 """A count that took t seconds is kept for 20 t, so that counting takes at most 5 % of a core."""
 
+MOST_QUEUES: Final = 200
+"""So many queues have their debts of the past: those that were owed most."""
+
 MOST_USERS: Final = 200
 OTHER_USERS: Final = "(others)"
 """So many users have metrics of their own, those with most containers; of the others the sums."""
@@ -318,8 +323,9 @@ def _text_of(family: Metric) -> bytes:
 class StateMetrics:
     """The metrics of one service's state as text for Prometheus; used in its loop."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, state_directory: Path) -> None:
         self._service = service
+        self._state_directory = state_directory
         self._causes = LiveCounts(service)
         self._written = b""
         self._fresh_until_s = 0.0
@@ -348,8 +354,17 @@ class StateMetrics:
             cost_s += time.perf_counter() - began_s
             await asyncio.sleep(0)
             began_s = time.perf_counter()
+        pieces.append(_text_of(await self._ledger()))
         self._written = b"".join(pieces)
         self._fresh_until_s = time.monotonic() + max(LEAST_AGE_S, REST_PER_COST * cost_s)
+
+    async def _ledger(self) -> Metric:
+        """What queues were owed, as the ledger has it."""
+        family = counter("ledger_owed")
+        rows = await asyncio.to_thread(totals_of, self._state_directory, MOST_QUEUES)
+        for queue, resource, cause, amount in rows:
+            family.add_metric([queue, resource, cause], amount / 1_000)
+        return family
 
     def _cluster(self) -> Iterator[Metric]:
         service = self._service

@@ -50,18 +50,17 @@ def read_on(
     if progress is not None and progress.epoch_ms != identity.epoch_ms:
         progress = None  # of another journal, whose records had these numbers
     position, manager = _begin(history, progress)
-    begin_ms = position.now_ms if progress is None else progress.now_ms
-    if progress is not None and progress.sequence < position.sequence:
-        begin_ms = position.now_ms  # what was between is lost
-    since_ms = begin_ms if progress is None else progress.begin_ms
+    # What is between a progress and a later state is lost.
+    met = progress is not None and progress.sequence >= position.sequence
     ledger: Ledger | None = None
+    since_ms = 0
     for record in journal.records(position.sequence):
         if until is not None and record.sequence > until.sequence:
             break
         if ledger is None:
-            begin_ms = begin_ms or record.now_ms
-            since_ms = since_ms or begin_ms
-            ledger = Ledger(manager.scheduler, begin_ms)
+            begin_ms = position.now_ms if position.sequence else record.now_ms
+            ledger = Ledger(manager.scheduler, progress.now_ms if progress and met else begin_ms)
+            since_ms = begin_ms if progress is None else progress.begin_ms
         if record.now_ms // HOUR_MS > ledger.now_ms // HOUR_MS:
             rows = ledger.take(record.now_ms)
             add(rows, Progress(identity.epoch_ms, position.sequence, record.now_ms, since_ms))
@@ -78,7 +77,8 @@ def _begin(history: History, progress: Progress | None) -> tuple[Position, Resou
     """The state with which the rest begins."""
     first = history.journal.first_record()
     if progress is not None and progress.sequence >= first - 1:
-        moment = history.moment(Cut(record=progress.sequence))
+        last = min(progress.sequence, history.journal.last_record())  # it may be an older copy
+        moment = history.moment(Cut(record=last))
         return moment.position, moment.manager
     if first == 1:
         family = family_of(history.identity.scheduler)
@@ -116,6 +116,7 @@ class FollowedLedger:
         self._sequence = position.sequence
         self._pending: dict[tuple[int, str, str, str, str, str], int] = {}
         self._flushed_s = self._began_s = time.monotonic()
+        self._begin_ms = position.now_ms
         self._known = self._progress()
         if self._known is not None and self._known.sequence >= position.sequence:
             self._meet(position.sequence)
@@ -169,6 +170,7 @@ class FollowedLedger:
         elif self._known is not None:
             self._meet(record.sequence)
         else:
+            self._begin_ms = record.now_ms
             self._ledger = Ledger(self._scheduler, record.now_ms)
 
     def rest(self, now_ms: int) -> None:
@@ -196,9 +198,7 @@ class FollowedLedger:
         behind = self._begin.sequence > (0 if progress is None else progress.sequence)
         if behind and time.monotonic() - self._began_s < PATIENCE_S:
             return
-        begin_ms = now_ms if progress is None else progress.begin_ms
-        if progress is None and self._pending:
-            begin_ms = min(hour_ms for hour_ms, *_ in self._pending)
+        begin_ms = self._begin_ms if progress is None else progress.begin_ms
         rows = [LedgerRow(*place, amount) for place, amount in self._pending.items()]
         file.add(rows, Progress(self._epoch_ms, self._sequence, now_ms, begin_ms))
         self._pending.clear()

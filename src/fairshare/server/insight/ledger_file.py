@@ -1,6 +1,7 @@
 """The file of the ledger, STATE/ledger.sqlite3: its tables, how rows get there, and questions.
 
     amounts     sums by hour, leaf queue, user, partition, resource type and kind (`LedgerRow`)
+    totals      sums of all rows since the file began, without hours and users, for metrics
     progress    the last record that is in it, up to which instant it is complete, and since when
 
 Rows and progress change together: what is written is there once, whenever the writer ends. The
@@ -9,6 +10,7 @@ journal is the source; nothing else depends on the file.
 
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -37,12 +39,19 @@ CREATE TABLE amounts (
     hour_ms INTEGER, queue TEXT, user TEXT, label TEXT, resource TEXT, kind TEXT, amount INTEGER,
     PRIMARY KEY (hour_ms, queue, user, label, resource, kind)
 ) WITHOUT ROWID;
+CREATE TABLE totals (
+    queue TEXT, resource TEXT, kind TEXT, amount INTEGER, PRIMARY KEY (queue, resource, kind)
+) WITHOUT ROWID;
 CREATE TABLE progress (
     one INTEGER PRIMARY KEY, epoch_ms INTEGER, sequence INTEGER, now_ms INTEGER, begin_ms INTEGER
 );
 """
 _ADD: Final = """
 INSERT INTO amounts VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET amount = amount + excluded.amount
+"""
+_ADD_TOTAL: Final = """
+INSERT INTO totals VALUES (?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET amount = amount + excluded.amount
 """
 
@@ -60,6 +69,10 @@ class Progress(msgspec.Struct, frozen=True):
 def add_rows(connection: sqlite3.Connection, rows: Sequence[LedgerRow], progress: Progress) -> None:
     """Add what is new, up to a record."""
     connection.executemany(_ADD, rows)
+    totals = Counter[tuple[str, str, str]]()
+    for row in rows:
+        totals[row.queue, row.resource, row.kind] += row.amount
+    connection.executemany(_ADD_TOTAL, ((*key, amount) for key, amount in totals.items()))
     connection.execute(
         "INSERT OR REPLACE INTO progress VALUES (1, ?, ?, ?, ?)",
         msgspec.structs.astuple(progress),
@@ -246,3 +259,22 @@ def ask_file(directory: Path, asked: Asked, queues: Sequence[str]) -> Ledger:
         raise InputError(
             "no-ledger", f"the ledger cannot be read: {error}; the server's log says more"
         ) from error
+
+
+def totals_of(directory: Path, most_queues: int) -> list[tuple[str, str, str, int]]:
+    """What leaf queues were owed since the file began: queue, resource type, cause, units x ms; of
+    the queues that were owed most. Nothing where the file cannot be read."""
+    if not (directory / FILE).exists():
+        return []
+    try:
+        with closing(open_side_file_for_reading(directory / FILE)) as connection:
+            rows = connection.execute(
+                "SELECT queue, resource, substr(kind, 6), amount FROM totals"
+                " WHERE substr(kind, 1, 5) = 'owed:' AND queue IN (SELECT queue FROM totals"
+                " WHERE substr(kind, 1, 5) = 'owed:' GROUP BY queue ORDER BY sum(amount) DESC"
+                " LIMIT ?) ORDER BY 1, 2, 3",
+                (most_queues,),
+            )
+            return list(rows)
+    except sqlite3.Error:
+        return []

@@ -31,6 +31,7 @@ VIEWS = {
     "/cluster/node/{node}": "views/node.js",
     "/cluster/users": "views/users.js",
     "/cluster/board": "views/board.js",
+    "/cluster/ledger": "views/ledger.js",
     "/cluster/cron": "views/cron.js",
     "/cluster/bookings": "views/bookings.js",
     "/cluster/configuration": "views/configuration.js",

@@ -18,6 +18,8 @@ const VIEWS = [
     load: () => import("./views/users.js") },
   { name: "board", path: "/cluster/board", pattern: /^\/cluster\/board\/?$/, under: "Users",
     load: () => import("./views/board.js") },
+  { name: "ledger", path: "/cluster/ledger", pattern: /^\/cluster\/ledger\/?$/, under: "Scheduler",
+    load: () => import("./views/ledger.js") },
   { name: "cron", path: "/cluster/cron", pattern: /^\/cluster\/cron\/?$/, nav: "Cron", key: "j",
     load: () => import("./views/cron.js") },
   { name: "bookings", path: "/cluster/bookings", pattern: /^\/cluster\/bookings\/?$/, nav: "Bookings", key: "b",

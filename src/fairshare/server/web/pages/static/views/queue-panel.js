@@ -63,7 +63,8 @@ export class QueuePanel {
     return h("div", { class: "head" },
       h("div", { class: "path" }, up.length ? up.map((name) => [h("a", { href: this.to(name) }, lastName(name)), " › "]) : "The whole cluster"),
       h("h1", {}, h("i", { class: "swatch", style: { "--hue": hueOf(queue.name) } }), lastName(queue.name),
-        h("a", { class: "btn small", href: link("/cluster/configuration", { queue: queue.name }) }, "Settings")),
+        h("a", { class: "btn small", href: link("/cluster/configuration", { queue: queue.name }) }, "Settings"),
+        h("a", { class: "btn small", href: link("/cluster/ledger", { queue: queue.name }) }, "Ledger")),
       h("p", { class: "verdict" }, queue.share.sentence, borrower && [" ", h("a", { href: this.to(borrower) }, `Show ${borrower}`)]),
       drawOwed(this.owed.queue === queue.name ? this.owed.data : null, queue));
   }

@@ -1,0 +1,128 @@
+"""The ledger of a state directory: from its journal, and as the process beside the server keeps
+it."""
+
+import json
+from collections import Counter
+from contextlib import closing
+
+import pytest
+from click.testing import CliRunner
+from tests.unit.lab.plan.test_plan import recorded
+
+from fairshare.cli.verbs import fairshare
+from fairshare.lab.branch.following import Following
+from fairshare.lab.branch.history import History
+from fairshare.lab.branch.ledger import FollowedLedger, ledger_of, read_on
+from fairshare.runtime.recovery import Position
+from fairshare.server.insight.ledger_file import FILE, LedgerFile, Progress, progress_of, totals_of
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Queues a and b have 12 tasks of 10 s each; four run at once, of which three are of a."""
+    return recorded(tmp_path, 12)
+
+
+def amounts(connection):
+    """Sums by queue, type and kind."""
+    rows = connection.execute("SELECT queue, resource, kind, amount FROM amounts")
+    sums = Counter()
+    for queue, resource, kind, amount in rows:
+        sums[queue, resource, kind] += amount
+    return sums
+
+
+def whole(directory):
+    """The ledger from the journal alone."""
+    with History.open(directory) as opened, closing(ledger_of(opened, directory)) as connection:
+        return amounts(connection), progress_of(connection)
+
+
+def kept(directory):
+    with closing(LedgerFile(directory)) as file, file._transaction() as connection:
+        return amounts(connection), progress_of(connection)
+
+
+def asked(directory, *words):
+    return CliRunner().invoke(fairshare, ["ledger", "--against", str(directory), *words])
+
+
+def test_what_was_delivered_is_what_the_containers_had(history):
+    sums, _ = whole(history)
+    tasks_ms = 12 * 10_000
+    assert sums["root.a", "vcores", "delivered"] == pytest.approx(tasks_ms, rel=0.05)
+    assert sums["root.b", "memory-mb", "delivered"] == 1024 * sums["root.b", "vcores", "delivered"]
+
+
+def test_a_ledger_that_was_interrupted_is_the_same_as_one_in_one_go(history):
+    sums, end = whole(history)
+    with History.open(history) as opened, closing(LedgerFile(history)) as file:
+        middle = next(
+            record for record in opened.journal.records() if record.sequence == end.sequence // 2
+        )
+        read_on(opened, None, file.add, Position(middle.sequence, middle.now_ms))
+        assert file.progress().sequence == middle.sequence
+        read_on(opened, file.progress(), file.add)
+    assert kept(history) == (sums, end)
+    assert whole(history) == (sums, end)
+    (history / FILE).unlink()
+    assert whole(history) == (sums, end)
+
+
+def test_the_process_beside_the_server_keeps_the_ledger(history, monkeypatch):
+    monkeypatch.setattr("fairshare.lab.branch.ledger.FLUSH_S", 0.0)
+    sums, end = whole(history)
+    following = Following(history, (FollowedLedger,))
+    following.follow()
+    following.rest(end.now_ms)
+    found, progress = kept(history)
+    assert progress == end
+    assert found == sums
+    owed = {(queue, cause) for queue, _, cause, _ in totals_of(history, 10)}
+    assert {queue for queue, _ in owed} <= {"root.a", "root.b"}
+    # Another one, which begins with an older state, adds nothing twice.
+    again = Following(history, (FollowedLedger,))
+    again.follow()
+    again.rest(end.now_ms)
+    assert kept(history)[0] == sums
+
+
+def test_the_verb_prints_sums_that_add_up(history):
+    answer = asked(history, "--last", "1000d", "--json")
+    assert answer.exit_code == 0, answer.output
+    found = json.loads(answer.stdout)
+    assert {line["queue"] for line in found["lines"]} == {"root.a", "root.b"}
+    for line in found["lines"]:
+        parts = line["delivered"] - line["borrowed"] + line["lent"] + line["idle"]
+        assert line["entitled"] == parts + sum(line["owed"].values())
+    table = asked(history, "--last", "1000d")
+    assert "Entitled" in table.stdout
+    assert "GB minutes" in table.stdout
+    rows = asked(history, "--last", "1000d", "--csv", "--user", "ann").stdout.splitlines()
+    assert rows[0].startswith("resource,hour,queue,user,label,entitled,delivered,borrowed")
+    assert {row.split(",")[3] for row in rows[1:]} == {"ann"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--csv", "--json"), "--csv and --json: choose one of them"),
+        (("--month", "2026-13"), "'2026-13' is not a month"),
+        (("--month", "2026-11", "--last", "7d"), "--last and --month: choose one of them"),
+        (("--url", "http://127.0.0.1:1"), "--against and --url"),
+        (("--last", "1000d", "--queue", "c"), "the ledger knows no queue 'root.c'"),
+        (("--last", "1000d", "--user", "eve"), "the ledger knows no user 'eve'"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_a_reason(history, words, message):
+    answer = asked(history, *words)
+    assert answer.exit_code != 0
+    assert message in answer.output
+
+
+def test_a_time_before_the_ledger_is_refused_with_its_beginning(history):
+    with closing(LedgerFile(history)) as file:
+        file.add([], Progress(10**12, 83, 10**12, 10**12))
+    answer = asked(history, "--month", "1999-01")
+    assert answer.exit_code == 1
+    assert "the ledger begins at 2001-09-09 01:46:40 UTC" in answer.output
