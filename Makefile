@@ -166,8 +166,8 @@ dist: $(RELEASE)/.installed ## make the files of a release in dist: source, whee
 	  --output-reproducible --output-file dist/fairshare.cdx.json
 	@cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
-packages: $(STAMP) ## install the wheel under each Python of this machine: upgrade, way back, removal (3 minutes each; BASE=<commit>)
-	@$(BIN)/python -m tests.packages $(if $(BASE),--base "$(BASE)") $(PYTHONS)
+packages: $(STAMP) ## install the wheel under each Python of this machine: upgrade, way back, removal (3 minutes each; BASE=<commit>, BRIEF=1)
+	@$(BIN)/python -m tests.packages $(if $(BASE),--base "$(BASE)") $(if $(BRIEF),--brief) $(PYTHONS)
 
 fresh: $(STAMP) ## visit a Debian with nothing installed: demo, quick tests, first tutorial (root, debootstrap; FULL=1, FRESH=DIR)
 	@$(BIN)/python -m tests.fresh_machine $(if $(FULL),--full) $(if $(FRESH),--root "$(FRESH)")
