@@ -20,7 +20,7 @@ from fairshare.client import Client, executor
 from fairshare.client.errors import ApplicationFailed, CallFailed, NotPicklable
 from fairshare.client.executor import links, workers
 
-SMALL = {"memory-mb": 64, "vcores": 1}
+SMALL = {"memory-mb": 128, "vcores": 1}
 
 
 @pytest.fixture(scope="module")

@@ -171,7 +171,7 @@ def _spans(given: dict[str, Any], start_ms: int | None) -> list[tuple[int, int]]
         start_ms = parse_instant_ms("+0s")
     begin, end = (_local(at_ms) for at_ms in (start_ms, until_ms))
     spans: list[tuple[int, int]] = []
-    with suppress(OverflowError):  # the calendar ends
+    with suppress(OverflowError, ValueError):  # the calendar ends
         while len(spans) < _MOST:
             later = timedelta(days=days * len(spans))
             span = _ms(begin + later), _ms(end + later)

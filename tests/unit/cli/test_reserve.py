@@ -148,7 +148,8 @@ def test_a_change_of_one_time_does_not_drop_the_others(run, cluster):
     assert [len(body["spans"]) for _, body in cluster.posted()] == [2]
 
 
-def test_a_course_until_the_end_of_the_calendar_has_the_times_that_exist(run, booked):
-    last = ("--from", "9999-12-31T10:00", "--until", "12:00", "--weekly-until", "9999-12-31")
+@pytest.mark.parametrize(("each", "times"), [("weekly", 1), ("daily", 2)])
+def test_a_course_until_the_end_of_the_calendar_has_the_times_that_exist(run, booked, each, times):
+    last = ("--from", "9999-12-29T10:00", "--until", "12:00", f"--{each}-until", "9999-12-30")
     assert run("reserve", "course", *BOOK[:4], *last).exit_code == 0
-    assert len(booked()["spans"]) == 1
+    assert len(booked()["spans"]) == times
