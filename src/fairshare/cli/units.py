@@ -110,8 +110,8 @@ def parse_amount(text: str) -> tuple[str, int]:
     name, _, amount = text.partition("=")
     if name and re.fullmatch(r"[0-9]*[.][0-9]+", amount):
         raise ValueError(
-            f"{text!r} is a fraction, and all is granted whole, GPUs too: write NAME=N, such as"
-            f" {name}=1"
+            f"{text!r} is a fraction, and amounts are whole numbers, GPUs too: write NAME=N, such"
+            f" as {name}=1"
         )
     if not name or not (amount.isascii() and amount.isdigit()):
         raise ValueError(f"{text!r} is not an amount: write NAME=N, such as yarn.io/gpu=1")

@@ -59,7 +59,10 @@ def add(
     assert settings.configuration is not None
     path = settings.configuration.allocation_path
     if path is None or path.absolute().parent != conf.absolute():
-        raise Failure(f"{conf} has no allocation file, into which a queue could be put")
+        raise Failure(
+            f"{conf} has no allocation file: name the server's directory with --conf, or add the"
+            " queue by hand where its files are"
+        )
     _check_user(name, settings)
     full_parent = full_name(parent)
     form = family_of(settings.scheduler).draft

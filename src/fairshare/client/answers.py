@@ -74,7 +74,7 @@ def understood(answer: object, form: type[Answer]) -> Answer:
     except msgspec.ValidationError as error:
         raise AnswerNotUnderstood(
             f"the server's answer is not what this client expects ({error}): use the client that"
-            " came with the server, `fairshare --version` and `fairshare status` tell both versions"
+            " came with the server, `fairshare --version` and `fairshare status` show both versions"
         ) from error
 
 

@@ -187,7 +187,9 @@ def check(*paths: Name) -> Rows[Result]:
         raise ValueError("name files of scenarios, or directories of them")
     results = [of_named_file(check_file(path), path in named) for path in find_files(named)]
     if all(one.result == "skipped" for one in results):
-        raise ValueError(f"no scenario in {', '.join(map(str, named))}")
+        raise ValueError(
+            f"no scenario in {', '.join(map(str, named))}: one is a *.yaml file with steps"
+        )
     return Rows(results, Result)
 
 

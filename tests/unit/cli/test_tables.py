@@ -1,17 +1,39 @@
 import re
+from importlib import import_module
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
 
 import httpx
 import pytest
 from rich.console import Console
 
+import fairshare
 from fairshare.cli.cells import amounts_text, bar, duration_text, memory_text
 from fairshare.cli.queues import queue_table
-from fairshare.cli.tables import Column, Listing, open_console
+from fairshare.cli.tables import Column, Listing, open_console, print_all
 from fairshare.cli.top import draw, look
 from fairshare.client import Client, Queue
 
 APPLICATION = "application_1700000000000_0007"
+
+ROOM = Path(fairshare.__path__[0])
+TABLES = (
+    "fairshare.cli.cron.JOB_COLUMNS",
+    "fairshare.cli.cron.RUN_COLUMNS",
+    "fairshare.cli.history.APPLICATION_COLUMNS",
+    "fairshare.cli.history.CONTAINER_COLUMNS",
+    "fairshare.cli.nodes.GPU_COLUMNS",
+    "fairshare.cli.queues.COLUMNS",
+    "fairshare.cli.reserve.COLUMNS",
+    "fairshare.cli.status.ENDED_COLUMNS",
+    "fairshare.cli.tokens.COLUMNS",
+    "fairshare.lab.verbs.convert.COMPARISON_COLUMNS",
+    "fairshare.lab.verbs.plan.COLUMNS",
+    "fairshare.lab.verbs.simulation_report.APPLICATION_COLUMNS",
+    "fairshare.lab.verbs.simulation_report.CHANGE_COLUMNS",
+    "fairshare.lab.verbs.simulation_report.QUEUE_COLUMNS",
+    "fairshare.lab.verbs.simulation_report.RUN_COLUMNS",
+)
 
 VIEWS = {
     "queues": ["queues"],
@@ -31,13 +53,38 @@ def test_a_view_looks_as_it_was_drawn(run, same_as_drawn, view, width):
     same_as_drawn(f"{view}-{width}", result.stdout)
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_line_is_wider_than_the_terminal(run, cluster, view, width):
     cluster.answers["/queues"]["queues"][3]["name"] += "-" + "x" * 100
     cluster.answers["/nodes"]["nodes"][0]["name"] = "n" * 100
     result = run(*VIEWS[view], width=width)
     assert max(map(len, result.stdout.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("columns", TABLES, ids=lambda name: name.replace("fairshare.", ""))
+def test_no_table_of_a_verb_breaks(monkeypatch, capsys, columns, width):
+    """Whatever its cells have: long names in all of them."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    module, _, name = columns.rpartition(".")
+    shown = getattr(import_module(module), name)
+    for text in ("short", "name-" + "x" * 60):
+        print_all(open_console(), Listing(shown, [[text] * len(shown)] * 2))
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= width
+        beginnings = [line.lstrip()[:5] for line in lines]
+        assert beginnings.count(text[:5]) == 2, "a row has one line"
+
+
+def test_every_table_with_columns_of_its_own_is_tried():
+    modules = (*ROOM.glob("cli/*.py"), *ROOM.glob("lab/verbs/*.py"))
+    named = {
+        f"fairshare.{'.'.join(path.relative_to(ROOM).with_suffix('').parts)}.{name}"
+        for path in modules
+        for name in re.findall(r"^([A-Z][A-Z_]*COLUMNS|COLUMNS)\b[^=]*= \($", path.read_text(), re.M)
+    }
+    assert named == set(TABLES)
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

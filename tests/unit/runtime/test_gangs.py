@@ -296,4 +296,4 @@ def test_a_gang_whose_program_bears_losses_restarts_the_lost_task_alone(bench, g
 
 def test_an_unknown_restart_is_refused(bench, submit):
     steps = bench.runtime.feed(0, [submit(gang=True, gang_restart="none")])
-    assert "gang_restart is all or task" in steps[0][1][0].reason
+    assert "write all or task for gang_restart" in steps[0][1][0].reason

@@ -38,20 +38,29 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
         if group.name in names:
             raise Refusal("invalid-tasks", f"two groups of tasks are called {group.name}")
         if group.count < 1:
-            raise Refusal("invalid-tasks", f"group {group.name} has no tasks: count is below 1")
+            raise Refusal("invalid-tasks", f"group {group.name} has no tasks: give count 1 or more")
         if group.attempts < 1:
-            raise Refusal("invalid-tasks", f"group {group.name} has max_attempts below 1")
+            raise Refusal(
+                "invalid-tasks", f"group {group.name} has max_attempts below 1: give 1 or more"
+            )
         if not 0.0 <= group.slow_start <= 1.0:
             raise Refusal(
-                "invalid-tasks", f"group {group.name} has a slow_start outside 0.0 to 1.0"
+                "invalid-tasks",
+                f"group {group.name} has a slow_start that is not within 0.0 to 1.0",
             )
         if group.time_limit_ms is not None and group.time_limit_ms < 1:
-            raise Refusal("invalid-tasks", f"group {group.name} has a time limit below 1 ms")
+            raise Refusal(
+                "invalid-tasks",
+                f"group {group.name} has a time limit below 1 ms: give a longer one, or none",
+            )
         if group.gang_restart not in GANG_RESTARTS:
             words = " or ".join(GANG_RESTARTS)
-            raise Refusal("invalid-tasks", f"group {group.name}: gang_restart is {words}")
+            raise Refusal("invalid-tasks", f"group {group.name}: write {words} for gang_restart")
         if group.gang_timeout_ms < 1:
-            raise Refusal("invalid-tasks", f"group {group.name} has a gang timeout below 1 ms")
+            raise Refusal(
+                "invalid-tasks",
+                f"group {group.name} has a gang timeout below 1 ms: give a longer one",
+            )
         _check_pace(group)
         names.add(group.name)
     waits = False
@@ -69,7 +78,7 @@ def check_groups(new: Sequence[TaskGroup], known: Sequence[TaskGroup] = ()) -> N
 def _check_pace(group: TaskGroup) -> None:
     """Raise Refusal if the group limits its tasks in a way that contradicts the rest of it."""
     if group.at_once is not None and group.at_once < 1:
-        raise Refusal("invalid-tasks", f"group {group.name} has at_once below 1")
+        raise Refusal("invalid-tasks", f"group {group.name} has at_once below 1: give 1 or more")
     if group.gang and group.at_once is not None and group.at_once < group.count:
         raise Refusal(
             "invalid-tasks",

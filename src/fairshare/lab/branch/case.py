@@ -210,7 +210,10 @@ class _Writer:
         limits = scheduler.limits_of(application.id)
         found = reasons(application, limits, self._state, what.moment.position.now_ms)
         if not found:
-            raise Failure(f"application {application.id} neither waits there nor gets anything")
+            raise Failure(
+                f"application {application.id} neither waits there nor gets anything: name another"
+                " moment with --at"
+            )
         yield "heartbeat", "all"
         expected: dict[str, Any] = {"cause": str(found[0].cause)}
         if found[0].queue:

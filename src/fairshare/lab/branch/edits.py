@@ -158,7 +158,9 @@ def _total(text: str, types: ResourceTypes) -> Resource:
     for part in map(str.strip, text.split(",")):
         name, amount = _amount(part)
         if name not in amounts:
-            raise ValueError(f"{part!r}: the history has the types {', '.join(types.names)}")
+            raise ValueError(
+                f"{part!r}: no such type in the history, which has {', '.join(types.names)}"
+            )
         amounts[name] = amount
     if not (amounts[MEMORY] and amounts[VCORES]):
         raise ValueError(f"{text!r}: a node needs memory and vcores, as in 64g,16c")

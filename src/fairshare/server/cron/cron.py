@@ -214,9 +214,15 @@ class Cron:
                     )
                 job.epoch_ms, job.last = before.epoch_ms, before.last
             elif sum(one.user == job.user for one in self._jobs.values()) >= MAX_OF_USER:
-                raise InputError("too-many-cron-jobs", f"{job.user} has {MAX_OF_USER} cron jobs")
+                raise InputError(
+                    "too-many-cron-jobs",
+                    f"{job.user} has {MAX_OF_USER} cron jobs, the most: delete one first",
+                )
             elif len(self._jobs) >= MAX_JOBS:
-                raise InputError("too-many-cron-jobs", f"there are {MAX_JOBS} cron jobs")
+                raise InputError(
+                    "too-many-cron-jobs",
+                    f"the server has {MAX_JOBS} cron jobs, the most: delete one first",
+                )
             await self._stored(lambda store: store.write(job))
             self._jobs[job.key] = job
         self._wake.set()

@@ -95,7 +95,7 @@ class Streams:
             raise InputError(
                 "too-many-streams",
                 f"{whose} {number} open answers that wait for changes, and more are not kept open:"
-                " close some, or have one waiter tell the others",
+                " close some, or let your programs share one",
             )
         self._open[caller] += 1
         try:

@@ -200,7 +200,9 @@ def _part_with(word: str, parts: list[str]) -> str:
     for part in parts:
         if word in part:
             return literals.trim(part)
-    raise ValueError(f"an amount of {word!r} is missing")
+    raise ValueError(
+        f"an amount of {word!r} is missing: write all of them, as in 8192 mb, 4 vcores"
+    )
 
 
 def _fraction(pattern: re.Pattern[str], part: str) -> float:

@@ -159,7 +159,7 @@ def find(manager: ResourceManager, identifier: str) -> Fields | None:
     """One application; None if it does not exist. Raises Impossible for an invalid identifier."""
     if not _IDENTIFIER.fullmatch(identifier):
         raise Impossible(
-            f"{identifier!r} is no application's id, such as application_1700000000000_0001"
+            f"{identifier!r} is not an application's id, such as application_1700000000000_0001"
             " (names belong to YARN services, which are not here)"
         )
     try:

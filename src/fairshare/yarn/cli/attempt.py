@@ -50,7 +50,7 @@ def application_of(identifier: str) -> str:
     match = _IDENTIFIER.fullmatch(identifier)
     if match is None:
         raise Impossible(
-            f"{identifier!r} is no attempt's id, such as appattempt_1700000000000_0001_000001"
+            f"{identifier!r} is not an attempt's id, such as appattempt_1700000000000_0001_000001"
         )
     return f"application_{match.group(1)}"
 

@@ -205,7 +205,7 @@ def test_a_killed_application_leaves_nothing_behind(cluster: Cluster) -> None:
             "these groups wait for each other: a, b",
         ),
         ((group("a", 0),), "has no tasks"),
-        ((group("a", slow_start=1.5),), "slow_start outside"),
+        ((group("a", slow_start=1.5),), "slow_start that is not within"),
         ((group("a", max_attempts=0),), "max_attempts below 1"),
         ((group("a", time_limit_ms=0),), "time limit below 1 ms"),
         ((group("", 1),), "needs a name"),

@@ -122,7 +122,10 @@ def test_a_change_of_the_world_needs_no_configuration(history):
         ("-n7", "'-n7': the history has no node 'n7'"),
         ("+n1", "'+n1': there is a node 'n1' already"),
         ("+n2:4", "'4' is not an amount: write 64g, 16c or yarn.io/gpu=4"),
-        ("+n2:yarn.io/gpu=4", "'yarn.io/gpu=4': the history has the types memory-mb, vcores"),
+        (
+            "+n2:yarn.io/gpu=4",
+            "'yarn.io/gpu=4': no such type in the history, which has memory-mb, vcores",
+        ),
         ("+n2:1g,16cb", "'16cb' is not a size"),
         ("+n2:1g,99999999999999999999c", "is not an amount: write 64g, 16c"),
         ("+n2:64g", "'64g': a node needs memory and vcores, as in 64g,16c"),

@@ -108,7 +108,7 @@ def test_an_application_that_is_not_there_ends_with_255(yarn):
 def test_a_name_instead_of_an_id_is_refused_with_a_reason(yarn):
     result = yarn("application", "-status", "sleeper")
     assert result.exit_code == 1
-    assert "no application's id" in result.stderr
+    assert "not an application's id" in result.stderr
 
 
 def test_attempts_are_listed_and_reported(yarn):

@@ -196,7 +196,7 @@ def _part(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 <= number <= 100:
-        raise ValueError(f"{name} is {str(value)[:40]!r}, not a part of a machine")
+        raise ValueError(f"{name} is {str(value)[:40]!r}, not a number from 0 to 100")
     return number
 
 

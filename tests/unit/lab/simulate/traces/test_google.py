@@ -109,7 +109,7 @@ def test_the_machines_of_the_start_are_the_cluster(tmp_path):
     [
         (event(0, SUBMIT) + ",1", "has 14 columns, and the format has 13"),
         (event(0, 17), "event type is 17, and there are 9"),
-        (event(0, SUBMIT, cpu="much"), "CPU request is 'much', not a part of a machine"),
+        (event(0, SUBMIT, cpu="much"), "CPU request is 'much', not a number from 0 to 100"),
         (event(0, SUBMIT, job="x"), "job ID is 'x', not a whole number"),
     ],
 )
