@@ -82,7 +82,8 @@ def test_every_table_with_columns_of_its_own_is_tried():
     named = {
         f"fairshare.{'.'.join(path.relative_to(ROOM).with_suffix('').parts)}.{name}"
         for path in modules
-        for name in re.findall(r"^([A-Z][A-Z_]*COLUMNS|COLUMNS)\b[^=]*= \($", path.read_text(), re.M)
+        for name in re.findall(r"^([A-Z]\w*)\b[^=]*= \($", path.read_text(), re.M)
+        if name.endswith("COLUMNS")
     }
     assert named == set(TABLES)
 
