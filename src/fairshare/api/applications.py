@@ -374,6 +374,36 @@ class Proved(msgspec.Struct, frozen=True):
     complete: bool
 
 
+class Spread(msgspec.Struct, frozen=True):
+    """After how long something happens in half of all cases, and in nine of ten (ms); None: not
+    within a day."""
+
+    p50_ms: int | None
+    p90_ms: int | None
+
+
+class Eta(msgspec.Struct, frozen=True):
+    """When an application starts (None: it has, or there is no estimate) and ends, as spans from
+    `at_ms` on.
+
+    From `draws` simulations with the run times of `samples` applications like it; without an
+    estimate `reason` says why there is none. Of the estimates of this cluster that had an outcome
+    in the last seven days, `met` of `of` were not later than the nine of ten that they said;
+    `stretched` says whether such outcomes have changed this one.
+    """
+
+    at_ms: int
+    id: str = ""
+    start: Spread | None = None
+    end: Spread | None = None
+    samples: int = 0
+    draws: int = 0
+    reason: str = ""
+    stretched: bool = False
+    met: int = 0
+    of: int = 0
+
+
 class Submitted(msgspec.Struct, frozen=True):
     """An application that was accepted."""
 

@@ -15,6 +15,7 @@ from fairshare.api.applications import (
     Applications,
     Containers,
     ContainerStopping,
+    Eta,
     HoldBody,
     KillBody,
     Launched,
@@ -133,6 +134,8 @@ CHANGE_PRIORITY = _post("/applications/{application}/priority", PriorityBody, Ap
 UPDATE_APPLICATION = _post("/applications/{application}/update", UpdateBody, ApplicationRow)
 LIST_REASONS = _get("/applications/{application}/reasons", Reasons)
 PROVE_REMEDIES = _get("/applications/{application}/proof", Proved)
+ESTIMATE_APPLICATION = _get("/applications/{application}/eta", Eta)
+ESTIMATE_SUBMISSION = _post("/estimates", Submission, Eta)
 RESUBMIT_APPLICATION = _post("/applications/{application}/resubmit", ResubmitBody, Submitted, 201)
 
 UPLOAD_PAYLOAD: Route[Uploaded] = Route("PUT", "/payloads/{digest}", Uploaded, status=201)

@@ -23,6 +23,7 @@ EXAMPLES: Final = {
     "apps": "fairshare apps --me --state running",
     "status": "fairshare status 17",
     "why": "fairshare why 17 --prove",
+    "eta": "fairshare eta 17",
     "queues": "fairshare queues --format queue,used,fair-share",
     "nodes": "fairshare nodes --json",
     "top": "fairshare top --once",

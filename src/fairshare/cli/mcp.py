@@ -31,8 +31,9 @@ PATIENCE_S: Final = 300
 
 INSTRUCTIONS: Final = (
     "fairshare schedules the work of several users on a shared cluster. Begin with overview."
-    " explain says why an application waits, and what would start it; prove which remedies do; owed"
-    " what a queue is entitled to and does not have, and by which causes. plan says what a new"
+    " explain says why an application waits, and what would start it; prove which remedies do; eta"
+    " when an application starts and ends; owed what a queue is entitled to and does not have, and"
+    " by which causes. plan says what a new"
     " configuration would have done to the history of a server, and changes nothing."
     " Fields that end with _ms are milliseconds, instants since 1970."
 )
@@ -45,7 +46,8 @@ class Tools:
         self._client = client
         self.asking: tuple[Callable[..., Any], ...] = (
             *(self.overview, self.applications, self.application, self.explain, self.prove),
-            *(self.owed, self.ledger, self.history, self.logs, self.lint, self.plan, self.at),
+            *(self.eta, self.owed, self.ledger, self.history, self.logs, self.lint, self.plan),
+            self.at,
         )
         self.changing: tuple[Callable[..., Any], ...] = (
             *(self.submit, self.kill, self.hold, self.release, self.set_priority, self.undrain),
@@ -89,6 +91,12 @@ class Tools:
         from the present on, the cheapest first, and after how long it starts if nothing is done.
         Takes seconds. Each action has the command or the setting that does it."""
         return {"proof": self._client.prove(application)}
+
+    def eta(self, application: str) -> dict[str, Any]:
+        """When an application starts and ends, as spans from at_ms on: within p50_ms in half of all
+        cases, within p90_ms in nine of ten. met of of: how many such limits were met in the last
+        seven days. draws 0: there is no estimate, for the reason. Takes seconds."""
+        return {"eta": self._client.eta(application)}
 
     def owed(self, queue: str) -> dict[str, Any]:
         """What a queue is entitled to, requests and does not have, by cause, and which queues have

@@ -19,6 +19,7 @@ from fairshare.cli.cells import (
     share_text,
     task_text,
 )
+from fairshare.cli.eta_words import spread_text
 from fairshare.cli.exit_codes import shown_code
 from fairshare.cli.instants import moment_text
 from fairshare.cli.lists import Shown, list_table
@@ -45,7 +46,7 @@ from fairshare.client import (
     GroupProgress,
     Refused,
 )
-from fairshare.client.answers import Reason
+from fairshare.client.answers import Eta, Reason
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
 from fairshare.documents.notice_targets import shown_target
@@ -56,6 +57,8 @@ MOST_REMARKS = 3
 LONGEST_COMMAND = 200
 
 HTTP_NOT_FOUND = 404
+QUICK_S = 1.0
+"""How long an overview waits for an estimate."""
 MOST_REASONS = 3
 """`fairshare why` has all of them, and what would end the wait."""
 
@@ -97,6 +100,7 @@ def command(client: Client, application: str | None, as_json: bool) -> None:
             details,
             now_ms,
             () if details.over else reasons_of(client, details),
+            None if details.over else eta_of(client, details),
         ),
         group_table(console, details.groups) if details.groups else None,
         container_table(details.live_containers, now_ms) if details.live_containers else None,
@@ -153,6 +157,14 @@ def reasons_of(client: Client, application: Application) -> Sequence[Reason]:
         return ()
 
 
+def eta_of(client: Client, application: Application) -> Eta | None:
+    """When an application starts and ends; None if the server cannot say it at once."""
+    try:
+        return client.eta(application.id, within_s=QUICK_S)
+    except Refused:
+        return None
+
+
 def configuration_line(configuration: Configuration, now_ms: int) -> str:
     """One line if the file on disk differs from the configuration in force; otherwise empty."""
     error = configuration.error
@@ -202,9 +214,12 @@ def cluster_facts(console: Output, url: str, cluster: Cluster, configuration: st
 
 
 def application_facts(
-    application: Application, now_ms: int, reasons: Sequence[Reason] = ()
+    application: Application,
+    now_ms: int,
+    reasons: Sequence[Reason] = (),
+    eta: Eta | None = None,
 ) -> Facts:
-    """The facts and the state of an application, and the reasons why it waits."""
+    """The facts and the state of an application, why it waits, and when it starts and ends."""
     waiting = " (held back by a limit of its queue)"
     deferred = application.held or application.begin_ms is not None or application.after
     held = application.state == "PENDING" and not application.runnable and not deferred
@@ -236,6 +251,9 @@ def application_facts(
     for reason in reasons[:MOST_REASONS]:
         about = f"{reason.group}: " if reason.group else ""
         pairs.append(("Waits", f"{about}{reason.sentence}"))
+    for about, spread in () if eta is None else (("Starts", eta.start), ("Ends", eta.end)):
+        if spread is not None:
+            pairs.append((about, spread_text(spread)))
     if application.preempted:
         pairs.append(("Preempted", f"{counted(application.preempted, 'container')} so far"))
     for notice in application.notices:

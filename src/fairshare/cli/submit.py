@@ -16,6 +16,7 @@ from fairshare.api.ray_programs import Program, container_signal, program_argume
 from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.arrays import Array
 from fairshare.cli.batch_scripts import with_script
+from fairshare.cli.eta_words import eta_lines
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.placement_notes import print_differences
 from fairshare.cli.standard_input import waits_unread
@@ -47,6 +48,11 @@ from fairshare.settings.engines import signals
     help="A job file in YAML, instead of a command.",
 )
 @click.option("--wait/--no-wait", default=False, help="Wait for the end. [default: do not wait]")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Submit nothing: check the submission, and say when it would start and end.",
+)
 @click.argument("command_line", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1)
 @with_client
 @json_option
@@ -55,6 +61,7 @@ def command(
     command_line: tuple[str, ...],
     job: Path | None,
     wait: bool,
+    dry_run: bool,
     as_json: bool,
     **options: object,
 ) -> None:
@@ -95,6 +102,17 @@ def command(
     to every group.
     """
     submission = described(client, command_line, job, options)
+    if dry_run:
+        if wait:
+            raise click.UsageError("--dry-run submits nothing that --wait could wait for.")
+        estimate = client.estimate(submission)
+        if as_json:
+            print_json(msgspec.to_builtins(estimate))
+            return
+        click.echo("The submission would be accepted.")
+        for line in eta_lines(estimate, would=True):
+            click.echo(line)
+        return
     application = client.submit(submission)
     if not as_json:
         click.echo(application)

@@ -56,6 +56,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "apps": ("fairshare.cli.apps", "List applications."),
         "status": ("fairshare.cli.status", "Show the cluster, or one application."),
         "why": ("fairshare.cli.why", "Explain why an application waits, and what would start it."),
+        "eta": ("fairshare.lab.verbs.eta", "Estimate when an application starts and ends."),
         "queues": ("fairshare.cli.queues", "Show the queues, their shares and their usage."),
         "nodes": ("fairshare.cli.nodes", "List nodes."),
         "top": ("fairshare.cli.top", "Watch queues, applications and nodes."),

@@ -11,13 +11,17 @@ from fairshare.cli.cells import amounts_text, duration_text, instant_text
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.orders import named_tasks
 from fairshare.cli.tables import Indented, Part, Styled, open_output, print_all
-from fairshare.client import Client
+from fairshare.client import Client, Refused
 from fairshare.client.answers import Owed, Proved, Reason, Task
 from fairshare.client.errors import in_plain_words
 from fairshare.client.exchange import path_of
 from fairshare.wording import counted, plain
 
 OF_APPLICATION = re.compile(r"(application_\d+_)?\d+(/.*)?")
+
+QUICK_S = 1.0
+PATIENCE_S = 25.0
+"""How long a proof may take, without and with `--prove`."""
 
 MOST_ASKED = 50
 """The most applications of a user whose reasons are fetched."""
@@ -29,7 +33,8 @@ MOST_ASKED = 50
 @click.option(
     "--prove",
     is_flag=True,
-    help="Of an application: search what starts it, each remedy in a simulation. Takes seconds.",
+    help="Of an application: search what starts it, each remedy in a simulation, for longer than"
+    " the second that is given to it otherwise.",
 )
 @with_client
 @json_option
@@ -47,8 +52,11 @@ def command(
         raise click.UsageError("Name an application, a queue, or --user USER.")
     if prove and not (subject is not None and OF_APPLICATION.fullmatch(subject)):
         raise click.UsageError("--prove is about an application: name one.")
-    if prove:
-        _prove(client, (subject or "").partition("/")[0], as_json)
+    if prove and as_json:
+        application = (subject or "").partition("/")[0]
+        print_json(client.connection.get(path_of(routes.PROVE_REMEDIES, application)))
+    elif prove:
+        _explain_application(client, (subject or "").partition("/")[0], as_json, PATIENCE_S)
     elif user is not None:
         _explain_user(client, user, as_json)
     elif subject is not None and OF_APPLICATION.fullmatch(subject):
@@ -59,7 +67,10 @@ def command(
         _print_lines(owed_parts(client.owed(subject or "")))
 
 
-def _explain_application(client: Client, application: str, as_json: bool) -> None:
+def _explain_application(
+    client: Client, application: str, as_json: bool, prove_s: float = QUICK_S
+) -> None:
+    """The reasons, and what is proved about the first of them within so many seconds."""
     tasks: list[Task] = []
     if "/" in application:
         application, tasks = named_tasks(client, application)
@@ -87,22 +98,20 @@ def _explain_application(client: Client, application: str, as_json: bool) -> Non
             click.echo(f"It is not waiting: it is {details.state}.{why}")
         return
     _print_lines(part for reason in reasons for part in reason_parts(reason))
+    if not tasks and prove_s:
+        try:
+            proved = client.prove(application, within_s=prove_s)
+        except Refused:  # it takes longer, or the server does not know how
+            if prove_s > QUICK_S:
+                raise
+            return
+        _print_lines(proved_parts(proved))
 
 
 def _print_lines(parts: Iterable[Part]) -> None:
     console = open_output()
     for part in parts:
         print_all(console, part)
-
-
-def _prove(client: Client, application: str, as_json: bool) -> None:
-    """The reasons, and what was proved about the first of them."""
-    if as_json:
-        print_json(client.connection.get(path_of(routes.PROVE_REMEDIES, application)))
-        return
-    _explain_application(client, application, as_json)
-    if client.reasons(application):
-        _print_lines(proved_parts(client.prove(application)))
 
 
 def proved_parts(proved: Proved) -> list[Part]:

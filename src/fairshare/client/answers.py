@@ -12,6 +12,7 @@ import msgspec
 from fairshare.api import applications
 from fairshare.api.applications import Application as Application
 from fairshare.api.applications import Container as Container
+from fairshare.api.applications import Eta as Eta
 from fairshare.api.applications import GroupProgress as GroupProgress
 from fairshare.api.applications import JobFigures as JobFigures
 from fairshare.api.applications import JobSlots as JobSlots

@@ -27,6 +27,7 @@ from fairshare.client.answers import (
     Configuration,
     Container,
     Decoded,
+    Eta,
     Label,
     Labels,
     Node,
@@ -221,10 +222,19 @@ class CallTable:
         )
 
     @method
-    def prove(self, application: str | int) -> Call[Proved]:
+    def prove(self, application: str | int, *, within_s: float = 25.0) -> Call[Proved]:
         """What would start an application that waits, each remedy carried out in a simulation from
-        the present on; and when it starts if nothing is done. Takes seconds."""
-        return self._call(routes.PROVE_REMEDIES, application)
+        the present on; and when it starts if nothing is done. Refused if that takes longer than
+        `within_s`."""
+        within_ms = round(1_000 * within_s)
+        return self._call(routes.PROVE_REMEDIES, application, within_ms=within_ms)
+
+    @method
+    def eta(self, application: str | int, *, within_s: float = 25.0) -> Call[Eta]:
+        """When an application starts and ends; without an estimate the reason for that. Refused if
+        that takes longer than `within_s`."""
+        within_ms = round(1_000 * within_s)
+        return self._call(routes.ESTIMATE_APPLICATION, application, within_ms=within_ms)
 
     @method
     def owed(self, queue: str) -> Call[Owed]:
@@ -270,6 +280,14 @@ class CallTable:
         if submission.user is None:
             submission = msgspec.structs.replace(submission, user=self._server.user())
         return Call(route.path, Decoded(route.answer, lambda answer: answer.id), submission)
+
+    @method
+    def estimate(self, submission: Submission) -> Call[Eta]:
+        """When an application would start and end if it were submitted now; nothing is."""
+        route = routes.ESTIMATE_SUBMISSION
+        if submission.user is None:
+            submission = msgspec.structs.replace(submission, user=self._server.user())
+        return Call(route.path, whole(route.answer), submission)
 
     @method
     def kill(

@@ -19,11 +19,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from fairshare.core.model.identifiers import ApplicationId
+from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import InputError
 from fairshare.runtime.recovery import Position
 
@@ -36,6 +37,7 @@ MOST_S: Final = 25.0
 for ANSWER_S."""
 
 ANSWER_S: Final = 20.0
+KEPT_S: Final = 10.0
 WARM_S: Final = 60.0
 PAUSE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 600.0
@@ -57,7 +59,19 @@ class Prove(msgspec.Struct, frozen=True, tag="prove"):
     application: ApplicationId
 
 
-Question = Prove
+class Estimate(msgspec.Struct, frozen=True, tag="estimate"):
+    """When an application starts and ends. The answer is `Eta`."""
+
+    application: ApplicationId
+
+
+class EstimateSubmission(msgspec.Struct, frozen=True, tag="estimate-submission"):
+    """When an application would start and end that were submitted now. The answer is `Eta`."""
+
+    submission: SubmitApplication
+
+
+Question = Prove | Estimate | EstimateSubmission
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -76,6 +90,21 @@ class Answered(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class _Kept(NamedTuple):
+    """A question that is being answered, or was; when it was asked, and about which record."""
+
+    found: asyncio.Task[Any]
+    since_s: float
+    sequence: int
+
+    def answers(self, question: Question, sequence: int) -> bool:
+        """Whether the answer holds for who asks now."""
+        if not self.found.done():
+            return True
+        well = not self.found.cancelled() and self.found.exception() is None
+        return well and (sequence == self.sequence or type(question) is not Prove)
+
+
 class Follower:
     """The follower of one server. Made and used in one event loop."""
 
@@ -92,6 +121,7 @@ class Follower:
         self._running: set[str] = set()
         self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
         self._closed = False
+        self._kept: dict[bytes, _Kept] = {}
 
     @property
     def pid(self) -> int | None:
@@ -115,6 +145,8 @@ class Follower:
     async def close(self) -> None:
         """End the process for good. Idempotent."""
         self._closed = True
+        for kept in self._kept.values():
+            kept.found.cancel()
         async with self._starting:
             await self._end()
 
@@ -128,12 +160,54 @@ class Follower:
                 os.killpg(process.pid, signal.SIGKILL)  # with its forks
             await process.wait()
 
-    async def ask(self, caller: str, question: Question, form: type[_Answer]) -> _Answer:
-        """The answer to a question of a caller.
+    async def ask(
+        self, caller: str, question: Question, form: type[_Answer], within_s: float = MOST_S
+    ) -> _Answer:
+        """The answer to a question of a caller, which is searched to its end even if the caller
+        waits no longer: to be asked again. Callers that do not wait for long do not wait for the
+        process to start. The same question has the same answer for KEPT_S; a proof only while the
+        state has not changed.
 
         Raises InputError: `too-many-questions`, `no-answer-yet` if the process has not read the
         journal by now, `no-answer`, and the refusals of each question.
         """
+        if within_s < MOST_S and not self._ready.is_set():
+            self._soon()
+            raise self._late(within_s)
+        now_s, sequence = time.monotonic(), self._position().sequence
+        for other, kept in tuple(self._kept.items()):
+            if kept.found.done() and now_s - kept.since_s > KEPT_S:
+                del self._kept[other]
+        key = msgspec.json.encode(question)
+        known = self._kept.get(key)
+        if known is None or not known.answers(question, sequence):
+            found = asyncio.create_task(self._found(caller, question, form))
+            found.add_done_callback(lambda task: task.cancelled() or task.exception())
+            known = self._kept[key] = _Kept(found, now_s, sequence)
+        try:
+            async with asyncio.timeout(within_s):
+                answer: _Answer = await asyncio.shield(known.found)
+                return answer
+        except TimeoutError:
+            raise self._late(within_s) from None
+
+    def _soon(self) -> None:
+        """Let the process start, if it does not run, while no caller waits for it."""
+        starting = asyncio.create_task(self._started())
+        starting.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._beginning = starting  # a task without a reference may vanish
+
+    def _late(self, within_s: float) -> InputError:
+        if not self._ready.is_set():
+            return InputError(
+                "no-answer-yet",
+                "the process that answers this still reads the journal: ask again later",
+            )
+        return InputError(
+            "no-answer", f"an answer takes longer than {within_s:g} s now: ask again later"
+        )
+
+    async def _found(self, caller: str, question: Question, form: type[_Answer]) -> _Answer:
         try:
             async with asyncio.timeout(MOST_S):
                 await self._turn_of(caller)
@@ -143,14 +217,7 @@ class Follower:
                     self._running.discard(caller)
                     self._next()
         except TimeoutError:
-            if not self._ready.is_set():
-                raise InputError(
-                    "no-answer-yet",
-                    "the process that answers this still reads the journal: ask again later",
-                ) from None
-            raise InputError(
-                "no-answer", f"an answer takes longer than {MOST_S:g} s now: ask again later"
-            ) from None
+            raise self._late(MOST_S) from None
 
     # One question of each caller at a time.
 

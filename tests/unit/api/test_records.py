@@ -37,6 +37,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "move": (1, "root.a"),
     "set_priority": (1, 2),
     "submit_whole": (Submission(),),
+    "estimate": (Submission(),),
     "upload": (b"a call",),
 }
 """The arguments of methods that need others than one name."""

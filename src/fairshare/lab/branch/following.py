@@ -9,9 +9,11 @@ server is there any more, the process ends with all copies.
 
 import gc
 import os
+import random
 import select
 import signal
 import socket
+import sqlite3
 import sys
 import time
 import traceback
@@ -24,13 +26,16 @@ import msgspec
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.ended import pack
+from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import FairshareError, InputError, JournalError
 from fairshare.lab.branch.apart import apart
+from fairshare.lab.branch.estimates import Estimates, estimate, has_news, submitted
+from fairshare.lab.branch.eta import Submissions
 from fairshare.lab.branch.ledger import FollowedLedger
 from fairshare.lab.branch.lives import RunTimes
-from fairshare.lab.branch.proving import here, prove
+from fairshare.lab.branch.proving import prove
 from fairshare.lab.simulate.world import Origin
 from fairshare.runtime.collection import collect_rarely, without_collection
 from fairshare.runtime.journal.sqlite import SqliteJournal
@@ -39,15 +44,23 @@ from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.projections.projections import MANAGER
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.snapshot import add_family
-from fairshare.server.follower import ANSWER_S, READY, Answered, Asked, Question
+from fairshare.server.follower import ANSWER_S, READY, Answered, Asked, Estimate, Prove
 from fairshare.server.recovered import restore
 from fairshare.server.retention import FinishedApplications
+from fairshare.server.side_file import SideFileError
 from fairshare.server.state_directory import StateDirectory
 from fairshare.settings.registry import family_of
 from fairshare.wording import cause
 
 POLL_S: Final = 3.0
 RECORDS_AT_ONCE: Final = 500
+SAMPLE_S: Final = 600.0
+SAMPLE_MOST_S: Final = 5.0
+MOST_SAMPLED: Final = 10
+"""How often, for how long and of how many applications estimates are made that no caller asks for.
+"""
+
+LOWEST_PRIORITY: Final = 19
 MOST_ASKED: Final = 2**20
 """The bytes of a question."""
 
@@ -96,6 +109,12 @@ class Following:
         self._table = Observers()
         self.run_times.subscribe(self._table)
         self._finished.subscribe(self._table)
+        self._directory = directory
+        self._submissions = Submissions.before(self._journal, self.position.sequence)
+        self._submissions.subscribe(self._table)
+        self._open: set[tuple[ApplicationId, str]] | None = None
+        """Of which applications what is estimated, and has not come yet; None: the file says it."""
+        self._sampled_s = time.monotonic()
         scheduler = self.manager.scheduler
         self._others = [make(directory, scheduler, self.position) for make in observers]
 
@@ -111,9 +130,41 @@ class Following:
             pack(application)
 
     def rest(self, now_ms: int) -> None:
-        """Let observers write what they have."""
+        """Let observers write what they have, and fill in what came of estimates."""
         for other in self._others:
             other.rest(now_ms)
+        state = self.manager.state
+        try:
+            if self._open is None:
+                with Estimates.read(self._directory, state.epoch_ms) as read:
+                    self._open = set() if read is None else read.open_ones()
+            known = {one for one in self._open if has_news(*one, state)}
+            if known:
+                with Estimates.open(self._directory, state.epoch_ms) as estimates:
+                    estimates.fill_in({number for number, _ in known}, state)
+                self._open -= known
+        except (sqlite3.Error, SideFileError) as error:
+            print(f"estimates: {cause(error)}", file=sys.stderr)
+
+    def estimated(self) -> None:
+        """A copy has ended that may have written estimates."""
+        self._open = None
+
+    def wants_sample(self) -> bool:
+        """Whether estimates are due that no caller has asked for: so that enough of them have an
+        outcome by the time that one asks."""
+        due = time.monotonic() - self._sampled_s > SAMPLE_S
+        if due:
+            self._sampled_s = time.monotonic()
+        return due and any(not one.over for one in self.manager.state.applications.values())
+
+    def sample(self, now_ms: int) -> None:
+        """Estimate some applications, in a copy of the process."""
+        live = [one.id for one in self.manager.state.applications.values() if not one.over]
+        some = random.Random(now_ms).sample(live, min(MOST_SAMPLED, len(live)))  # noqa: S311
+        origin = Origin(Position(self.position.sequence, now_ms), lambda: self.manager)
+        parts = origin, self.run_times, self._submissions, some, SAMPLE_MOST_S, self._directory
+        estimate(*parts, remember=True)
 
     def _observed(self, records: list[Record]) -> Iterator[Record]:
         """Some records, each of which is observed when it has been applied."""
@@ -130,17 +181,17 @@ class Following:
             raise InputError("no-answer-yet", "the server's last records are not read yet")
         position = Position(self.position.sequence, max(self.position.now_ms, asked.now_ms))
         origin = Origin(position, lambda: self.manager)
-        return answer_to(asked.question, origin, self.run_times, _in_a_copy)
-
-
-def answer_to(
-    question: Question,
-    origin: Origin,
-    run_times: RunTimes,
-    run: Callable[[Callable[[], int | None]], int | None] = here,
-) -> object:
-    """The answer to a question about a state. Raises InputError."""
-    return prove(origin, question.application, run_times, ANSWER_S, run)
+        question = asked.question
+        if isinstance(question, Prove):
+            return prove(origin, question.application, self.run_times, ANSWER_S, _in_a_copy)
+        known = isinstance(question, Estimate)
+        number = (
+            question.application
+            if isinstance(question, Estimate)
+            else submitted(self.manager, position.now_ms, question.submission)
+        )
+        parts = origin, self.run_times, self._submissions, [number], ANSWER_S, self._directory
+        return estimate(*parts, remember=known)[0]
 
 
 def _in_a_copy(work: Callable[[], int | None]) -> int | None:
@@ -175,6 +226,21 @@ def _answer_and_exit(following: Following, asking: socket.socket) -> None:
         os._exit(status)
 
 
+def _sample_and_exit(following: Following) -> None:
+    """The life of a copy that no caller asks."""
+    try:
+        signal.alarm(round(SAMPLE_MOST_S) + 5)
+        os.nice(LOWEST_PRIORITY)
+        gc.freeze()
+        following.sample(time.time_ns() // 1_000_000)
+    except InputError:  # this cluster is too large for it
+        pass
+    except BaseException:
+        traceback.print_exc(file=sys.stderr)
+    finally:
+        os._exit(0)
+
+
 def _serve(following: Following, control: socket.socket) -> None:
     following.follow()
     control.sendall(READY)
@@ -183,7 +249,10 @@ def _serve(following: Following, control: socket.socket) -> None:
         following.follow()
         following.rest(time.time_ns() // 1_000_000)
         while _reaped():
-            pass
+            following.estimated()
+        if following.wants_sample() and os.fork() == 0:
+            control.close()
+            _sample_and_exit(following)
         if not readable:
             continue
         asked, descriptors, _, _ = socket.recv_fds(control, 1, 1)

@@ -14,6 +14,7 @@ from fairshare.cli.verbs import Failure
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.record import Record
 from fairshare.errors import JournalError
+from fairshare.lab.branch.eta import Submissions
 from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import Origin, World
@@ -48,6 +49,8 @@ class Moment(NamedTuple):
     position: Position
     manager: ResourceManager
     projections: Projections
+    directory: Path | None = None
+    """The state directory; None: the moment is simulated."""
 
     def origin(self) -> Origin:
         """The moment as the beginning of a world."""
@@ -56,6 +59,13 @@ class Moment(NamedTuple):
     def run_times(self) -> RunTimes:
         """How long what is known there has run."""
         return RunTimes(self.manager.state, self.projections.history)
+
+    def submissions(self) -> Submissions:
+        """What was submitted in the day before."""
+        if self.directory is None:
+            return Submissions(0)
+        with contextlib.closing(SqliteJournal(self.directory, read_only=True)) as journal:
+            return Submissions.before(journal, self.position.sequence)
 
 
 def origin_of(manager: ResourceManager, position: Position) -> Origin:
@@ -184,15 +194,16 @@ class History:
     def _moment(self, cut: Cut) -> Moment:
         last = self._last(cut)
         first = self.journal.first_record()
-        begin, parts = self._base(last)
+        begin, kept = self._base(last)
         if begin.sequence < first - 1:
             raise self._too_early(cut)
-        recovered = Recovered(self.identity.scheduler, self.identity.types(), begin, parts)
+        recovered = Recovered(self.identity.scheduler, self.identity.types(), begin, kept)
         recovered.follow(self.journal, last)
         position = recovered.position
         if cut.at_ms is not None:
             position = Position(position.sequence, cut.at_ms)
-        return Moment(position, recovered.manager, recovered.projections)
+        parts = position, recovered.manager, recovered.projections
+        return Moment(*parts, self.journal.path.parent)
 
     def _base(self, last: int) -> tuple[Position, dict[str, Any]]:
         """The newest readable state up to a record, and what it has; the empty one if none is."""

@@ -13,7 +13,7 @@ application whose first task is slow has slow tasks.
 import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.tasks import is_own_failure
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import State
 from fairshare.lab.branch.branch import Edited
@@ -81,14 +82,23 @@ class Donor:
         return found or [one for times in self._groups.values() for one in times]
 
 
+class _Begun(NamedTuple):
+    """What a container runs, and since when."""
+
+    group: int
+    task: int
+    at_ms: int
+
+
 class RunTimes:
     """What has run for how long, as far as a state and its history know it; it follows the records
     behind them (`subscribe`). Bounded in all that users can multiply."""
 
     def __init__(self, state: State, history: ContainerHistory) -> None:
         self._state = state
-        self._begun: dict[ContainerId, tuple[int, int, int]] = {}
-        """Of what runs its group, and when it was launched, and began to run (0: not known)."""
+        self._begun: dict[ContainerId, _Begun] = {}
+        self._tried_ms: dict[ApplicationId, dict[tuple[int, int], int]] = {}
+        """Of tasks that have failed, and are tried again, when the first attempt began."""
         self._first_ms: dict[ApplicationId, int] = {}
         self._groups: dict[ApplicationId, dict[int, deque[int]]] = {}
         self._alike: OrderedDict[Kind, deque[int]] = OrderedDict()
@@ -98,7 +108,7 @@ class RunTimes:
             for one in history.application(application.id).containers.values():
                 if one.launched_ms is None:
                     continue
-                begun = one.group, one.launched_ms, one.running_ms or 0
+                begun = _Begun(one.group, one.task, one.running_ms or one.launched_ms)
                 self._first(one.container, one.launched_ms)
                 if one.finished_ms is None:
                     self._begun[one.container] = begun
@@ -118,13 +128,13 @@ class RunTimes:
         observers.events(self._forgotten, ApplicationsForgotten)
 
     def _launched(self, record: Record, event: ContainerLaunched) -> None:
-        self._begun[event.container] = event.group, record.now_ms, 0
+        self._begun[event.container] = _Begun(event.group, event.task, record.now_ms)
         self._first(event.container, record.now_ms)
 
     def _running(self, record: Record, event: ContainerRunning) -> None:
         begun = self._begun.get(event.container)
         if begun is not None:
-            self._begun[event.container] = (*begun[:2], record.now_ms)
+            self._begun[event.container] = begun._replace(at_ms=record.now_ms)
 
     def _completed(self, record: Record, event: ContainerCompleted) -> None:
         begun = self._begun.pop(event.container, None)
@@ -145,21 +155,28 @@ class RunTimes:
     def _ended(
         self,
         container: ContainerId,
-        begun: tuple[int, int, int],
+        begun: _Begun,
         ended_ms: int,
         exit_code: int | None,
     ) -> None:
-        group, launched_ms, running_ms = begun
+        group = begun.group
         application = self._state.applications.get(application_of(container))
-        if exit_code != ExitCode.SUCCESS or group < 0 or application is None:
+        if group < 0 or application is None or exit_code is None:
             return
-        run_ms = ended_ms - (running_ms or launched_ms)
+        task = group, begun.task
+        begun_ms = self._tried_ms.get(application.id, {}).pop(task, begun.at_ms)
+        if exit_code != ExitCode.SUCCESS:
+            if is_own_failure(exit_code):  # what is tried again takes that much longer
+                self._tried_ms.setdefault(application.id, {})[task] = begun_ms
+            return
+        run_ms = ended_ms - begun_ms
         groups = self._groups.setdefault(application.id, {})
         groups.setdefault(group, deque(maxlen=MOST_TIMES)).append(run_ms)
         nearest = kinds_of(application.submission, application.queue)[0]
         _of(self._alike, nearest, MOST_TIMES).append(run_ms)
 
     def _closed(self, number: ApplicationId, state: ApplicationState, ended_ms: int) -> None:
+        self._tried_ms.pop(number, None)
         groups = self._groups.pop(number, {})
         first_ms = self._first_ms.pop(number, None)
         application = self._state.applications.get(number)

@@ -18,13 +18,15 @@ from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.work import Command
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder, NodeOffer
-from fairshare.errors import EngineError
-from fairshare.lab.branch.following import answer_to
+from fairshare.errors import EngineError, InputError
+from fairshare.lab.branch.estimates import estimate
 from fairshare.lab.branch.history import Moment
+from fairshare.lab.branch.proving import prove
+from fairshare.lab.simulate.world import Origin
 from fairshare.runtime.clock import Clock, VirtualClock
 from fairshare.runtime.projections.projections import MANAGER
 from fairshare.runtime.recovery import Position
-from fairshare.server.follower import Follower, Question
+from fairshare.server.follower import ANSWER_S, MOST_S, Estimate, Follower, Prove, Question
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from fairshare.server.web.answers import refusal
@@ -96,8 +98,19 @@ class _FollowerHere(Follower):
     def __init__(self, moment: Moment) -> None:
         self._moment = moment
 
-    async def ask(self, caller: str, question: Question, form: type[_Answer]) -> _Answer:
-        found = answer_to(question, self._moment.origin(), self._moment.run_times())
+    async def ask(
+        self, caller: str, question: Question, form: type[_Answer], within_s: float = MOST_S
+    ) -> _Answer:
+        moment = self._moment
+        found: object
+        if isinstance(question, Prove):
+            found = prove(moment.origin(), question.application, moment.run_times())
+        elif isinstance(question, Estimate):
+            here = Origin(moment.position, lambda: moment.manager)
+            parts = here, moment.run_times(), moment.submissions(), [question.application]
+            (found,) = estimate(*parts, ANSWER_S, moment.directory)
+        else:
+            raise InputError("past", "this cluster is past or simulated: it takes no submission")
         assert isinstance(found, form)
         return found
 

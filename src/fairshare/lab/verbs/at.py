@@ -15,7 +15,7 @@ from fairshare.client.discovery import state_directory
 from fairshare.lab.branch.history import NOW, Cut, History, Moment
 from fairshare.lab.branch.past_server import client_of
 
-SHOWING: Final = ("queues", "apps", "why", "nodes")
+SHOWING: Final = ("queues", "apps", "why", "eta", "nodes")
 """The verbs that a moment answers."""
 
 RECORD: Final = "record:"
@@ -96,7 +96,7 @@ class _AfterMoment(click.Command):
 
 @click.command(cls=_AfterMoment, options_metavar="T [OPTIONS]", context_settings=PASSED_ON)
 @against
-@click.argument("verb", metavar="queues|apps|why|nodes")
+@click.argument("verb", metavar="queues|apps|why|eta|nodes")
 @click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(

@@ -47,7 +47,7 @@ from fairshare.runtime.runtime import Observer
     help="Another configuration from the beginning on.",
 )
 @against
-@click.argument("verb", metavar="queues|apps|why|nodes")
+@click.argument("verb", metavar="queues|apps|why|eta|nodes")
 @click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def command(

@@ -16,6 +16,7 @@ from fairshare.api import routes
 from fairshare.api.applications import Application as ApplicationDetails
 from fairshare.api.applications import (
     ApplicationRow,
+    Eta,
     HoldBody,
     KillBody,
     MoveBody,
@@ -56,7 +57,7 @@ from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
 from fairshare.server.accounting.rows import command_of, command_text
-from fairshare.server.follower import Prove
+from fairshare.server.follower import MOST_S, Estimate, EstimateSubmission, Prove
 from fairshare.server.gpus import missing_gpus, with_idle_gpus
 from fairshare.server.insight.why import words_of
 from fairshare.server.notices.store import HOOK
@@ -121,7 +122,11 @@ TAG: Final = "applications"
 
 async def submit_application(request: Request) -> Response:
     """POST /applications: 201 with the id, or 409 if the scheduler refuses it."""
-    body = await read_body(request, Submission)
+    return await admitted(request, await _wanted(request, await read_body(request, Submission)))
+
+
+async def _wanted(request: Request, body: Submission) -> SubmitApplication:
+    """What a body wants to be submitted. Raises InputError."""
     server = server_of(request)
     user = caller_of(request, body.user)
     check_claimed_groups(request, body.groups)
@@ -132,8 +137,7 @@ async def submit_application(request: Request) -> Response:
     start = conditions_of(body, state)
     uploaded = partial(server.uploads.find, caller_key(request))
     limits = server.settings.limits
-    submission = submission_of(body, state.types, user, groups, limits, start, uploaded)
-    return await admitted(request, submission)
+    return submission_of(body, state.types, user, groups, limits, start, uploaded)
 
 
 async def admitted(request: Request, submission: SubmitApplication) -> Response:
@@ -375,15 +379,50 @@ async def prove_remedies(request: Request) -> Response:
     """GET /applications/ID/proof: what would start what waits for the most important reason, each
     remedy carried out in a simulation from the present on; and when it starts if nothing is done.
 
-    429 (`too-many-questions`) while two others of the caller have no answer.
+    429 (`too-many-questions`) while two others of the caller have no answer; 503 (`no-answer`) if
+    there is none within `within_ms`.
     """
-    read_parameters(request)
+    within_s = _within_s(request)
     application = read_application(request)
     server = server_of(request)
     if not server.service.reasons(application.id):
         raise InputError("not-waiting", f"application {application.id} waits for nothing")
-    found = await server.follower.ask(questioner_of(request), Prove(application.id), Proved)
-    return answer(found)
+    question = Prove(application.id)
+    caller = questioner_of(request)
+    return answer(await server.follower.ask(caller, question, Proved, within_s))
+
+
+async def estimate_application(request: Request) -> Response:
+    """GET /applications/ID/eta: when it starts and ends, from simulations of what comes; without
+    an estimate the reason.
+
+    409 (`ended`) if it is over, 429 (`too-many-questions`) while two others of the caller have no
+    answer, 503 (`no-answer`) if there is none within `within_ms`.
+    """
+    within_s = _within_s(request)
+    application = read_application(request)
+    if application.over:
+        raise InputError(
+            "ended", f"application {application.id} has ended: it is {application.shown_state}"
+        )
+    question = Estimate(application.id)
+    caller = questioner_of(request)
+    return answer(await server_of(request).follower.ask(caller, question, Eta, within_s))
+
+
+async def estimate_submission(request: Request) -> Response:
+    """POST /estimates: when an application would start and end if it were submitted now; nothing is
+    submitted. 409 if the scheduler would refuse it."""
+    server = server_of(request)
+    submission = await _wanted(request, await read_body(request, Submission))
+    await check_admission(server, submission)
+    question = EstimateSubmission(await with_tagged_groups(server, submission))
+    return answer(await server.follower.ask(questioner_of(request), question, Eta))
+
+
+def _within_s(request: Request) -> float:
+    most_ms = round(1_000 * MOST_S)
+    return whole_number(read_parameters(request), "within_ms", most_ms, most_ms) / 1_000
 
 
 def _preemption(reason: Reason, types: ResourceTypes) -> NamedPreemption | None:
@@ -457,6 +496,8 @@ async def _ordered(
     return answer(application_row(server_of(request).service, application))
 
 
+WITHIN = Parameter("within_ms", "How long the caller waits for an answer at most.", NUMBER)
+
 ROUTES = [
     serve(routes.SUBMIT_APPLICATION, submit_application, TAG),
     serve(routes.SHOW_APPLICATION, show_application, TAG, AT),
@@ -473,7 +514,9 @@ ROUTES = [
     serve(routes.CHANGE_PRIORITY, change_priority, TAG),
     serve(routes.UPDATE_APPLICATION, update_application, TAG),
     serve(routes.LIST_REASONS, list_reasons, "applications"),
-    serve(routes.PROVE_REMEDIES, prove_remedies, "applications"),
+    serve(routes.PROVE_REMEDIES, prove_remedies, "applications", WITHIN),
+    serve(routes.ESTIMATE_APPLICATION, estimate_application, "applications", WITHIN),
+    serve(routes.ESTIMATE_SUBMISSION, estimate_submission, "applications"),
     serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
     serve(routes.HOLD_APPLICATION, hold_application, TAG),
     serve(routes.REQUEUE_APPLICATION, requeue_application, TAG),

@@ -1,0 +1,45 @@
+"""Estimates of the start and the end of an application, in words."""
+
+from fairshare.api.applications import Eta, Spread
+from fairshare.cli.cells import duration_text
+from fairshare.wording import counted
+
+DAY = "a day"
+"""What lies beyond the estimates."""
+
+
+def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
+    """When it starts and ends, and on what that rests; of one that is not there yet what it
+    `would` do."""
+    if not eta.draws:
+        return [f"No estimate of its start and end: {eta.reason}."]
+    lines = []
+    if eta.start is not None:
+        lines.append(f"It {'would start' if would else 'starts'} {spread_text(eta.start)}.")
+    if eta.end is not None:
+        lines.append(f"It {'would end' if would else 'ends'} {spread_text(eta.end)}.")
+    basis = (
+        f"From {counted(eta.draws, 'simulation')} with the run times of"
+        f" {counted(eta.samples, 'application')} like it"
+    )
+    if eta.of:
+        basis += f"; such limits were met by {eta.met / eta.of:.0%} of {eta.of:,} in 7 days"
+    else:
+        basis += "; no estimate of this cluster has had an outcome yet"
+    return [*lines, f"{basis}."]
+
+
+def spread_text(spread: Spread) -> str:
+    """When something happens, from now on.
+
+    >>> spread_text(Spread(300_000, 540_000)), spread_text(Spread(None, None))
+    ('in about 5m 00s, in 9 of 10 cases within 9m 00s', 'later than in a day')
+    """
+    if spread.p50_ms is None:
+        return f"later than in {DAY}"
+    if spread.p90_ms is not None and spread.p90_ms < 1_000:
+        return "within a second"
+    half = f"in about {duration_text(spread.p50_ms)}"
+    if spread.p90_ms is None:
+        return f"{half}, in more than 1 of 10 cases later than in {DAY}"
+    return f"{half}, in 9 of 10 cases within {duration_text(spread.p90_ms)}"

@@ -1,0 +1,300 @@
+"""The estimates of a server and what came of them, in STATE/estimates.sqlite3: what estimates are
+stretched by, and what is said of their reliability. Without the file they begin again.
+
+Copies of the process beside the server add what they say, and the process itself fills in what
+happened: each opens the file for as long as that takes.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+import msgspec
+
+from fairshare.api.applications import Eta, Spread
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ApplicationRejected, ApplicationState, ApplicationSubmitted
+from fairshare.core.model.identifiers import ApplicationId, application_name
+from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.schedulers.protocol import State
+from fairshare.errors import InputError
+from fairshare.lab.branch.calibration import Outcome, stretch, stretched
+from fairshare.lab.branch.eta import LEAST_SAMPLES, Drawn, Submissions, draws, quantile
+from fairshare.lab.branch.lives import RunTimes
+from fairshare.lab.simulate.world import Origin
+from fairshare.server.side_file import (
+    SideFileError,
+    open_side_file,
+    open_side_file_for_reading,
+    transaction,
+)
+from fairshare.wording import counted
+
+FILE: Final = "estimates.sqlite3"
+FORMAT: Final = 1
+SLOT_MS: Final = 600_000
+"""Of an application one estimate is remembered in this time."""
+
+MOST_ROWS: Final = 20_000
+WEEK_MS: Final = 7 * 24 * 3_600_000
+START, END = "start", "end"
+
+_TABLES: Final = """
+CREATE TABLE estimates (
+    epoch_ms INTEGER NOT NULL, application INTEGER NOT NULL, kind TEXT NOT NULL,
+    slot INTEGER NOT NULL, at_ms INTEGER NOT NULL,
+    drawn_p50_ms INTEGER, drawn_p90_ms INTEGER, said_p50_ms INTEGER, said_p90_ms INTEGER,
+    known_ms INTEGER, actual_ms INTEGER,
+    PRIMARY KEY (epoch_ms, application, kind, slot)
+);
+CREATE INDEX of_kind ON estimates (epoch_ms, kind, known_ms);
+"""
+
+
+class Said(NamedTuple):
+    """What is said of an application, and whether earlier outcomes have changed it."""
+
+    start: Spread | None
+    end: Spread | None
+    stretched: bool
+
+
+class Estimates:
+    """The open file of one state directory. Raises sqlite3.Error, SideFileError."""
+
+    def __init__(self, connection: sqlite3.Connection, epoch_ms: int) -> None:
+        self._connection = connection
+        self._epoch_ms = epoch_ms
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, directory: Path, epoch_ms: int) -> Iterator[Self]:
+        """Open the file for writing, or make it."""
+        connection, _ = open_side_file(directory / FILE, FORMAT, _TABLES)
+        with contextlib.closing(connection):
+            yield cls(connection, epoch_ms)
+
+    @classmethod
+    @contextlib.contextmanager
+    def read(cls, directory: Path, epoch_ms: int) -> Iterator[Self | None]:
+        """Open the file for reading; None: there is none."""
+        if not (directory / FILE).exists():
+            yield None
+            return
+        with contextlib.closing(open_side_file_for_reading(directory / FILE)) as connection:
+            yield cls(connection, epoch_ms)
+
+    def say(self, drawn: Drawn, at_ms: int, *, started: bool) -> Said:
+        """What is said of what was drawn at an instant: stretched by what was known then."""
+        end, known = self._spread(END, drawn.ends, at_ms)
+        if started:
+            return Said(None, end, known)
+        start, also = self._spread(START, drawn.starts, at_ms)
+        return Said(start, end, known or also)
+
+    def _spread(self, kind: str, values: tuple[int | None, ...], at_ms: int) -> tuple[Spread, bool]:
+        factors = [stretch(part, self._outcomes(kind, part, at_ms)) for part in (0.5, 0.9)]
+        p50_ms, p90_ms = (
+            stretched(quantile(values, part), factor)
+            for part, factor in zip((0.5, 0.9), factors, strict=True)
+        )
+        if p50_ms is not None and p90_ms is not None:
+            p50_ms = min(p50_ms, p90_ms)
+        return Spread(p50_ms, p90_ms), any(factor != 1.0 for factor in factors)
+
+    def _outcomes(self, kind: str, part: float, at_ms: int) -> list[Outcome]:
+        """The outcomes that were known at an instant, and what had not come by then though it was
+        said, in the order in which that became known."""
+        column = "p90_ms" if part > 0.5 else "p50_ms"
+        rows = self._connection.execute(
+            f"SELECT at_ms, drawn_{column}, said_{column}, known_ms, actual_ms FROM estimates"  # noqa: S608  (a literal)
+            " WHERE epoch_ms = ? AND kind = ? AND at_ms < ?",
+            (self._epoch_ms, kind, at_ms),
+        )
+        found = []
+        for since_ms, drawn_ms, said_ms, known_ms, actual_ms in rows:
+            age_ms = at_ms - since_ms
+            if known_ms is not None and known_ms <= at_ms:
+                found.append((known_ms, Outcome(drawn_ms, said_ms, actual_ms)))
+            else:
+                found.append((at_ms, Outcome(drawn_ms, said_ms, age_ms, open=True)))
+        return [one for _, one in sorted(found, key=lambda one: one[0])]
+
+    def met(self, at_ms: int) -> tuple[int, int]:
+        """How many estimates were met of how many whose outcomes became known in the last week."""
+        row = self._connection.execute(
+            "SELECT coalesce(sum(actual_ms <= said_p90_ms), 0), count(*) FROM estimates"
+            " WHERE epoch_ms = ? AND said_p90_ms IS NOT NULL AND known_ms > ? AND known_ms <= ?",
+            (self._epoch_ms, at_ms - WEEK_MS, at_ms),
+        ).fetchone()
+        return int(row[0]), int(row[1])
+
+    def add(
+        self,
+        drawn: Mapping[ApplicationId, Drawn],
+        said: Mapping[ApplicationId, Said],
+        at_ms: int,
+    ) -> None:
+        """Remember what was said; the oldest go beyond MOST_ROWS."""
+        rows = []
+        for number, one in said.items():
+            kinds = (START, one.start, drawn[number].starts), (END, one.end, drawn[number].ends)
+            for kind, spread, values in kinds:
+                if spread is not None:
+                    place = (self._epoch_ms, number, kind, at_ms // SLOT_MS, at_ms)
+                    quantiles = quantile(values, 0.5), quantile(values, 0.9)
+                    rows.append((*place, *quantiles, spread.p50_ms, spread.p90_ms))
+        with transaction(self._connection) as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO estimates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+                rows,
+            )
+            connection.execute(
+                "DELETE FROM estimates WHERE rowid <= (SELECT max(rowid) FROM estimates) - ?",
+                (MOST_ROWS,),
+            )
+
+    def open_ones(self) -> set[tuple[ApplicationId, str]]:
+        """The applications of which an outcome is not known, and of what."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT application, kind FROM estimates"
+            " WHERE epoch_ms = ? AND known_ms IS NULL",
+            (self._epoch_ms,),
+        )
+        return {(number, kind) for number, kind in rows}
+
+    def fill_in(self, numbers: set[ApplicationId], state: State) -> None:
+        """Fill in what has happened to some applications. What a user has killed says nothing of
+        how long it would have taken, and is forgotten."""
+        with transaction(self._connection) as connection:
+            for number in numbers:
+                application = state.applications.get(number)
+                if application is not None and application.started_ms:
+                    self._know(connection, number, START, application.started_ms)
+                if application is not None and not application.over:
+                    continue
+                if application is not None and application.state is not ApplicationState.KILLED:
+                    self._know(connection, number, END, application.finished_ms or 0)
+                self._forget(connection, number)
+
+    def _know(
+        self, connection: sqlite3.Connection, number: ApplicationId, kind: str, at_ms: int
+    ) -> None:
+        connection.execute(
+            "UPDATE estimates SET known_ms = ?, actual_ms = ? - at_ms"
+            " WHERE epoch_ms = ? AND application = ? AND kind = ? AND known_ms IS NULL",
+            (at_ms, at_ms, self._epoch_ms, number, kind),
+        )
+
+    def _forget(self, connection: sqlite3.Connection, number: ApplicationId) -> None:
+        connection.execute(
+            "DELETE FROM estimates WHERE epoch_ms = ? AND application = ? AND known_ms IS NULL",
+            (self._epoch_ms, number),
+        )
+
+
+def has_news(number: ApplicationId, kind: str, state: State) -> bool:
+    """Whether what was estimated of an application has come, or cannot come any more."""
+    application = state.applications.get(number)
+    if application is None or application.over:
+        return True
+    return kind == START and application.started_ms > 0
+
+
+def estimate(
+    origin: Origin,
+    run_times: RunTimes,
+    submissions: Submissions,
+    numbers: Sequence[ApplicationId],
+    most_s: float,
+    directory: Path | None,
+    *,
+    remember: bool = False,
+) -> list[Eta]:
+    """The estimates of some applications at a moment, in their order; with what the file of a state
+    directory knows, in which they are remembered. Raises InputError: `unknown-application`,
+    `ended`, `too-large`."""
+    state, at_ms = origin.manager().state, origin.position.now_ms
+    found: dict[ApplicationId, Eta] = {}
+    enough = []
+    for number in numbers:
+        application = state.applications.get(number)
+        if application is None:
+            raise InputError("unknown-application", f"there is no application {number}")
+        if application.over:
+            raise InputError("ended", f"application {number} has ended: it is {application.state}")
+        donors = run_times.donors(application.submission, application.queue, LEAST_SAMPLES)
+        samples = len(donors)
+        found[number] = Eta(at_ms, application_name(state.epoch_ms, number), samples=samples)
+        if samples >= LEAST_SAMPLES:
+            enough.append(number)
+        else:
+            reason = (
+                f"{counted(samples, 'application')} of this cluster ended by itself so far, and"
+                f" {LEAST_SAMPLES} are needed"
+            )
+            found[number] = msgspec.structs.replace(found[number], reason=reason)
+    if not enough:
+        return list(found.values())
+    drawn = draws(origin, run_times, submissions, enough, most_s)
+    said: dict[ApplicationId, Said] = {}
+    met = of = 0
+    try:
+        with _opened(directory, state.epoch_ms, remember=remember) as estimates:
+            for number in enough:
+                started = state.applications[number].started_ms > 0
+                if estimates is None:
+                    said[number] = _as_drawn(drawn[number], started=started)
+                else:
+                    said[number] = estimates.say(drawn[number], at_ms, started=started)
+            if estimates is not None:
+                met, of = estimates.met(at_ms)
+                if remember:
+                    estimates.add(drawn, said, at_ms)
+    except (sqlite3.Error, SideFileError):  # damaged, or locked for long: they are less worth
+        for number in enough:
+            started = state.applications[number].started_ms > 0
+            said[number] = _as_drawn(drawn[number], started=started)
+    for number in enough:
+        one = said[number]
+        found[number] = msgspec.structs.replace(
+            found[number],
+            start=one.start,
+            end=one.end,
+            draws=len(drawn[number].ends),
+            stretched=one.stretched,
+            met=met,
+            of=of,
+        )
+    return list(found.values())
+
+
+def _opened(
+    directory: Path | None, epoch_ms: int, *, remember: bool
+) -> contextlib.AbstractContextManager[Estimates | None]:
+    if directory is None:
+        return contextlib.nullcontext()
+    return (Estimates.open if remember else Estimates.read)(directory, epoch_ms)
+
+
+def _as_drawn(drawn: Drawn, *, started: bool) -> Said:
+    start, end = (
+        Spread(quantile(values, 0.5), quantile(values, 0.9))
+        for values in (drawn.starts, drawn.ends)
+    )
+    return Said(None if started else start, end, stretched=False)
+
+
+def submitted(
+    manager: ResourceManager, now_ms: int, submission: SubmitApplication
+) -> ApplicationId:
+    """Submit an application to a state, which is this process's own. Raises InputError with the
+    scheduler's refusal."""
+    for event in manager.handle(now_ms, submission):
+        if type(event) is ApplicationSubmitted:
+            return event.application
+        if type(event) is ApplicationRejected:
+            raise InputError(event.code, event.reason)
+    raise InputError("no-answer", "the submission was neither accepted nor refused")

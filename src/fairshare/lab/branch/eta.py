@@ -1,0 +1,358 @@
+"""When applications start and end, estimated by draws: branches from a moment on, in each of which
+every application runs as long as one like it did that has ended, and submissions come as they came
+in the past day.
+
+A draw gives each application one donor (`lives.Donor`): what runs already is drawn among what ran
+for longer than it has by now. Later arrivals are drawn in blocks, from the same hour of the day
+before if that is known, else from the last hours. What a master will ask for is not known: an
+application that has one holds what it has, and ends as long after its first launch as its donor.
+"""
+
+import math
+import random
+import time
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
+from typing import Final, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.applications import Application
+from fairshare.core.model.events import (
+    ApplicationEnded,
+    ApplicationSubmitted,
+    ContainerAllocated,
+    ContainerLaunched,
+)
+from fairshare.core.model.identifiers import ApplicationId, application_of, container_id
+from fairshare.core.model.inputs import NO_CONDITIONS, KillApplication, SubmitApplication
+from fairshare.core.record import Record
+from fairshare.errors import InputError
+from fairshare.lab.branch.apart import apart
+from fairshare.lab.branch.branch import Branch
+from fairshare.lab.branch.lives import Donor, RunTimes, kinds_of
+from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.simulate.world import GRANTED, Entry, Life, Origin, Task, World
+from fairshare.runtime.journal.sqlite import SqliteJournal
+from fairshare.runtime.observers import Observers
+from fairshare.runtime.runtime import Observer
+
+LEAST_SAMPLES: Final = 20
+"""Applications like one that have ended, and draws: with fewer there is no estimate."""
+
+DRAWS: Final = 50
+HORIZON_MS: Final = 24 * 3_600_000
+DAY_MS: Final = 24 * 3_600_000
+HOUR_MS: Final = 3_600_000
+LONGEST_BLOCK_MS: Final = 900_000
+LEAST_WINDOW_MS: Final = 60_000
+"""Of less time before the moment nothing follows for the time after it: nothing arrives then."""
+
+MOST_SUBMISSIONS: Final = 20_000
+MOST_RECORDS: Final = 50_000
+MOST_ARRIVALS: Final = 2_000
+"""Of a draw: what comes later than these hardly matters."""
+
+MOST_TASKS: Final = 1_000
+FEW_TASKS: Final = 20
+"""Of a group, of what is there and of what comes, whose tasks have a run time each; with more they
+have one together."""
+
+FIRST_STEP_MS: Final = 1_000
+
+
+class Submissions:
+    """What was submitted in the past day, the last MOST_SUBMISSIONS of it, and since when this is
+    known."""
+
+    def __init__(self, since_ms: int) -> None:
+        self.since_ms = since_ms
+        self.all: deque[tuple[int, SubmitApplication, str]] = deque()
+
+    @classmethod
+    def before(cls, journal: SqliteJournal, sequence: int) -> Self:
+        """Those before a record, as far as the last MOST_RECORDS records say."""
+        found = cls(0)
+        first = max(journal.first_record() - 1, sequence - MOST_RECORDS)
+        for record in takewhile(lambda one: one.sequence <= sequence, journal.records(first)):
+            found.since_ms = found.since_ms or record.now_ms
+            for event in record.events if type(record.input) is SubmitApplication else ():
+                if type(event) is ApplicationSubmitted:
+                    found._submitted(record, event)
+        return found
+
+    def subscribe(self, observers: Observers) -> None:
+        """Follow the records."""
+        observers.events(self._submitted, ApplicationSubmitted)
+
+    def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
+        self.add(record.now_ms, event.submission, event.queue)
+
+    def add(self, now_ms: int, submission: SubmitApplication, queue: str) -> None:
+        """Add what came last."""
+        if not self.since_ms:
+            self.since_ms = now_ms
+        self.all.append((now_ms, submission, queue))
+        while len(self.all) > MOST_SUBMISSIONS or self.all[0][0] < now_ms - DAY_MS - HOUR_MS:
+            self.since_ms = max(self.since_ms, self.all.popleft()[0])
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """After how long an application starts and ends in each draw, from the moment on (None: not
+    within HORIZON_MS)."""
+
+    starts: tuple[int | None, ...]
+    ends: tuple[int | None, ...]
+
+
+def quantile(values: Sequence[int | None], part: float) -> int | None:
+    """The smallest of the values that such a part of them does not exceed; None is beyond all.
+
+    >>> quantile((4, None, 1, 2, 3), 0.5), quantile((1, 2, None), 0.9)
+    (3, None)
+    """
+    known = sorted(value for value in values if value is not None)
+    place = max(math.ceil(part * len(values)) - 1, 0)
+    return known[place] if place < len(known) else None
+
+
+def draws(
+    origin: Origin,
+    run_times: RunTimes,
+    submissions: Submissions,
+    numbers: Sequence[ApplicationId],
+    most_s: float,
+    count: int = DRAWS,
+) -> dict[ApplicationId, Drawn]:
+    """What becomes of applications in each draw, each of which is made in a copy of this process:
+    `origin.manager` need not make another state. Raises InputError (`too-large`) if LEAST_SAMPLES
+    draws take longer than `most_s`."""
+    manager = origin.manager()
+    state = manager.state
+    world = read_history((), manager.scheduler.name, state.types, state.epoch_ms, origin)
+    until_s = time.monotonic() + most_s
+    found: list[list[tuple[int | None, int | None]]] = []
+    for seed in range(count):
+        draw = _Draw(manager, world, run_times, submissions, seed)
+        one = apart(lambda draw=draw: draw.run(numbers, until_s), _Results)  # type: ignore[misc]
+        if not one:
+            break
+        found.append(one)
+    if len(found) < min(LEAST_SAMPLES, count):
+        raise InputError(
+            "too-large",
+            f"{LEAST_SAMPLES} simulations of this cluster take longer than {most_s:g} s",
+        )
+    return {
+        number: Drawn(*(tuple(column) for column in zip(*(one[at] for one in found), strict=True)))
+        for at, number in enumerate(numbers)
+    }
+
+
+_Results = list[tuple[int | None, int | None]]
+
+
+class _Draw:
+    """One draw: what differs between the branches."""
+
+    def __init__(
+        self,
+        manager: ResourceManager,
+        world: World,
+        run_times: RunTimes,
+        submissions: Submissions,
+        seed: int,
+    ) -> None:
+        self._state = manager.state
+        self._world = world
+        self._times = run_times
+        self._submissions = submissions
+        self._random = random.Random(seed)  # noqa: S311  (what is drawn is not secret)
+        self._begun = dict(world.begun)
+        self._lives: dict[Task, tuple[Life, ...]] = {}
+        self._typical = dict(world.typical_ms)
+        self._queues = dict(world.queues)
+        self._entries: list[Entry] = []
+        self._known: dict[tuple[str, ...], list[Donor]] = {}
+        origin = world.origin
+        self._sequence = 0 if origin is None else origin.position.sequence
+
+    def run(self, numbers: Sequence[ApplicationId], until_s: float) -> _Results:
+        """After how long each of some applications starts and ends; empty: no time was left."""
+        for application in self._state.applications.values():
+            if not application.over:
+                self._live(application)
+        self._arrivals()
+        world = replace(
+            self._world,
+            entries=tuple(sorted(self._entries, key=lambda one: (one.at_ms, one.number))),
+            begun=self._begun,
+            lives=self._lives,
+            typical_ms=self._typical,
+            queues=self._queues,
+        )
+        begin_ms = world.begin_ms
+        starts: dict[ApplicationId, int] = {}
+        ends: dict[ApplicationId, int] = {}
+
+        def observe(record: Record) -> None:
+            for event in record.events:
+                if type(event) is ContainerLaunched:
+                    starts.setdefault(application_of(event.container), record.now_ms - begin_ms)
+                elif type(event) is ContainerAllocated and event.master:
+                    starts.setdefault(event.application, record.now_ms - begin_ms)
+                elif type(event) is ApplicationEnded:
+                    ends[event.application] = record.now_ms - begin_ms
+
+        def observed(_: ResourceManager) -> Sequence[Observer]:
+            return [observe]
+
+        rerun = Branch(world).begin(observed)
+        step_ms, span_ms = FIRST_STEP_MS, 0
+        while span_ms < HORIZON_MS and not all(number in ends for number in numbers):
+            if time.monotonic() > until_s:
+                return []
+            span_ms = min(span_ms + step_ms, HORIZON_MS)
+            step_ms = min(2 * step_ms, 300_000)
+            rerun.run(begin_ms + span_ms)
+        return [(starts.get(number), ends.get(number)) for number in numbers]
+
+    # What lives.
+
+    def _live(self, application: Application) -> None:
+        number, tasks = application.id, application.tasks
+        donor_of = self._donors(application.submission, application.queue)
+        groups = range(len(tasks.groups))
+        ages: dict[int, int] = {}
+        for container, launched_ms in application.attempt.launched.items():
+            assigned = tasks.assigned.get(container)
+            if assigned is not None:
+                age_ms = self._world.begin_ms - launched_ms
+                ages[assigned.group] = max(ages.get(assigned.group, 0), age_ms)
+        if not groups:
+            self._with_master(application, donor_of)
+            return
+        longer = [
+            one
+            for one in donor_of
+            if all(max(one.times(group), default=-1) >= age for group, age in ages.items())
+        ]
+        chosen = self._random.choice(longer or donor_of) if donor_of else None
+        for container, launched_ms in application.attempt.launched.items():
+            assigned = tasks.assigned.get(container)
+            if assigned is not None:
+                age_ms = self._world.begin_ms - launched_ms
+                rest_ms = self._run_ms(number, assigned.group, chosen, age_ms) - age_ms
+                life = self._begun.get(container)
+                # What runs for a while has started, whatever an engine reports of that.
+                self._begun[container] = replace(life or Life(None, 0), run_ms=max(rest_ms, 0))
+        for group in groups:
+            progress = tasks.groups[group]
+            self._typical[number, group] = self._run_ms(number, group, chosen, 0)
+            if len(progress.waiting) + len(progress.paused) <= MOST_TASKS:
+                for task in (*progress.waiting, *progress.paused):
+                    life = Life(0, self._run_ms(number, group, chosen, 0))
+                    self._lives[number, group, task] = (life,)
+
+    def _with_master(self, application: Application, donors: Sequence[Donor]) -> None:
+        """An application whose master asks for containers ends some time after its first launch."""
+        number, now_ms = application.id, self._world.begin_ms
+        first_ms = self._times.first_launch_ms(number)
+        given = KillApplication(number)
+        spans = [one.span_ms for one in donors]
+        if first_ms is not None:
+            age_ms = now_ms - first_ms
+            end_ms = first_ms + self._longer(spans, age_ms)
+            self._entries.append(Entry(end_ms, self._sequence, 0, given))
+        elif spans:
+            self._ends_after_grant(number, application.attempt.number + 1, spans)
+
+    def _ends_after_grant(self, number: ApplicationId, attempt: int, spans: Sequence[int]) -> None:
+        self._sequence += 1  # each entry that waits for facts has a number of its own
+        first = container_id(number, max(attempt, 1), 1)
+        given = KillApplication(number)
+        delay_ms = self._random.choice(spans)
+        entry = Entry(self._world.begin_ms, self._sequence, 0, given, ((GRANTED, first),), delay_ms)
+        self._entries.append(entry)
+
+    def _run_ms(self, number: ApplicationId, group: int, donor: Donor | None, age_ms: int) -> int:
+        """How long a task runs that has run for so long: as one of its own group, if enough of them
+        have ended, or as one of the donor."""
+        own = self._times.own(number, group)
+        if len(own) >= 3 and max(own) >= age_ms:
+            return self._longer(own, age_ms)
+        return self._longer(() if donor is None else donor.times(group), age_ms)
+
+    def _longer(self, times: Collection[int], age_ms: int) -> int:
+        """One of the times, of those not below an age; if none is, the longer something has run,
+        the longer it goes on: the rest is as likely above the age as below."""
+        longer = [one for one in times if one >= age_ms]
+        if longer:
+            return self._random.choice(longer)
+        if not age_ms:
+            return HORIZON_MS  # nothing is known
+        return round(age_ms / max(1 - self._random.random(), 0.05))
+
+    def _donors(self, submission: SubmitApplication, queue: str) -> list[Donor]:
+        kind = kinds_of(submission, queue)[0]
+        known = self._known.get(kind)
+        if known is None:
+            known = list(self._times.donors(submission, queue, LEAST_SAMPLES))
+            self._known[kind] = known
+        return known
+
+    # What comes.
+
+    def _arrivals(self) -> None:
+        """Submissions of the past day come once more, in blocks that are drawn."""
+        begin_ms, submissions = self._world.begin_ms, self._submissions
+        window_ms = min(begin_ms - submissions.since_ms, DAY_MS)
+        if not submissions.all or window_ms < LEAST_WINDOW_MS:
+            return
+        block_ms = min(LONGEST_BLOCK_MS, window_ms // 4)
+        following = self._state.next_application
+        for at_ms in range(0, HORIZON_MS, block_ms):
+            if following - self._state.next_application >= MOST_ARRIVALS:
+                return
+            source_ms = self._block(at_ms, window_ms, block_ms)
+            for came_ms, submission, queue in self._between(source_ms, source_ms + block_ms):
+                if submission.start.held:
+                    continue
+                self._arrive(following, begin_ms + at_ms + came_ms - source_ms, submission, queue)
+                following += 1
+
+    def _block(self, at_ms: int, window_ms: int, block_ms: int) -> int:
+        """The beginning of a block of the past for one that begins so long after the moment."""
+        begin_ms = self._world.begin_ms
+        if window_ms >= DAY_MS:
+            middle_ms = begin_ms + at_ms - DAY_MS
+            low_ms, high_ms = middle_ms - HOUR_MS, min(middle_ms + HOUR_MS, begin_ms - block_ms)
+            return self._random.randint(min(low_ms, high_ms), high_ms)
+        recent_ms = min(window_ms, 4 * HOUR_MS)
+        return self._random.randint(begin_ms - recent_ms, begin_ms - block_ms)
+
+    def _between(self, low_ms: int, high_ms: int) -> Iterator[tuple[int, SubmitApplication, str]]:
+        return (one for one in self._submissions.all if low_ms <= one[0] < high_ms)
+
+    def _arrive(
+        self, number: ApplicationId, at_ms: int, submission: SubmitApplication, queue: str
+    ) -> None:
+        given = replace(submission, number=number, start=NO_CONDITIONS)
+        self._sequence += 1
+        self._entries.append(Entry(at_ms, self._sequence, 0, given))
+        self._queues[number] = queue
+        donors = self._donors(submission, queue)
+        if not donors:
+            return
+        if not submission.tasks:
+            self._ends_after_grant(number, 1, [one.span_ms for one in donors])
+            return
+        chosen = self._random.choice(donors)
+        for group, spec in enumerate(submission.tasks):
+            times = list(chosen.times(group))
+            self._typical[number, group] = self._longer(times, 0)
+            for task in range(spec.count if spec.count <= FEW_TASKS else 0):
+                self._lives[number, group, task] = (Life(0, self._longer(times, 0)),)
