@@ -155,8 +155,9 @@ class Life:
         nodes = [NodeJoined(name, (8192, self.chance.choice((4, 8)))) for name in NODES]
         labels = [AddLabels({LABEL: self.chance.random() < 0.5})]
         self.runtime.feed(0, [load, *nodes, *(labels if self.scheduler == "capacity" else ())])
-        for number in range(1, 31):
-            self._add_submission(number)
+        times_ms = sorted(self.chance.randint(0, LIFE_MS * 3 // 4) for _ in range(30))
+        for number, at_ms in enumerate(times_ms, 1):
+            self._add_submission(number, at_ms)
         for _ in range(15):
             self._add_other()
         while self.now_ms < LIFE_MS:
@@ -171,14 +172,13 @@ class Life:
             self.now_ms = max(self.now_ms + 1, min(times, default=LIFE_MS) + late_ms)
         return list(self.journal.records())
 
-    def _add_submission(self, number):
+    def _add_submission(self, number, at_ms):
         chance = self.chance
-        at_ms = chance.randint(0, LIFE_MS * 3 // 4)
         user, queue = chance.choice(USERS), chance.choice(QUEUES)
         size = (1024 * chance.randint(1, 4), chance.randint(1, 2))
         if chance.random() < 0.25:
             self.at(at_ms, SubmitApplication(user, queue, master=(1024, 1)))
-            # Numbers are given in the order of submission; those that miss are refused.
+            # What comes before its master runs is refused.
             self.at(at_ms + 300, MasterRegistered(number))
             asks = ContainerRequest(chance.randint(1, 8), size)
             self.at(at_ms + 400, RequestContainers(number, (asks,)))

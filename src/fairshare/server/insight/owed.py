@@ -63,7 +63,8 @@ class OwedCause(enum.StrEnum):
     BOOKING = "booking", "kept for a booking"
     PREEMPTION = "preemption", "being preempted for it, or as soon as its timeout is over"
     LENDER = "lender", "held by others above their share"
-    FRAGMENTATION = "fragmentation", "free, but on no node together"
+    FRAGMENTATION = "fragmentation", "free or above shares, but on no node together"
+    UNDIVIDED = "undivided", "a resource type that is used up, and that shares do not divide"
     REMAINDER = "remainder", "less than one container"
     RESERVATION = "reservation", "kept free on a node for others"
     LOCALITY = "locality", "waits for a nearer node"
@@ -177,6 +178,7 @@ class _Gap:
         self.owed = self.rest = owed
         self.free, self.failing = partition.free, partition.failing
         self.claims: list[Claim] = []
+        self.loan: OwedCause | None = None  # of what others have above their shares
 
 
 class Debts:
@@ -192,6 +194,8 @@ class Debts:
         self._state = state = scheduler.state
         self._now_ms = now_ms
         self._survey = Survey()
+        self._rooms: dict[tuple[str, Resource], Resource] = {}
+        self._returns: dict[tuple[str, str, Resource, tuple[int, int] | None], bool] = {}
         self._promised: dict[ApplicationId, Resource] = {}
         self._waiting: dict[str, dict[str, list[_Waiting]]] = {}
         self._partitions: dict[str, _Partition] = defaultdict(lambda: _Partition(state.none))
@@ -240,7 +244,7 @@ class Debts:
         found: dict[str, list[_Waiting]] = {}
         leaf = state.queues.get(queue)
         attempts = () if leaf is None else leaf.attempts
-        self.work += len(attempts)
+        self.work += 5 * len(attempts)
         for number in attempts:
             application = state.applications[number]
             asks = application.attempt.asks
@@ -303,7 +307,7 @@ class Debts:
         """Let an application claim what it lacks."""
         limits, asks = self._scheduler.limits_of(application.id), application.attempt.asks
         found = brief_reasons(application, limits, self._state, self._survey, self._now_ms)
-        self.work += 20 + len(found) * (20 + len(gap.partition.nodes))
+        self.work += 100 + 20 * len(found)
         # One reason for the application as a whole, or one for each ask.
         whole = found[0] if found and not found[0].containers else None
         of_ask = {(one.priority, one.request): one for one in found if one.containers}
@@ -342,15 +346,15 @@ class Debts:
         nodes = partition.nodes
         if reason.selective:
             nodes = [node for node in nodes if accepts(key, node)]
-        self.work += 2 * len(partition.nodes)
-        room = self._room_for(ask.resource, nodes)
+            self.work += len(partition.nodes)
+        room = self._room_for(ask.resource, gap.label, nodes if reason.selective else None)
         cause = OF_FREE_ROOM.get(reason.cause)
         if cause is None and reason.cause in OF_ROOM and reason.cause is not Cause.NO_ROOM:
             unreserved = [one for one in nodes if one.reservation is None and not one.promised]
-            room = self._room_for(ask.resource, unreserved)
+            room = self._room_for(ask.resource, gap.label, unreserved)
             cause = OwedCause.LATENCY if any(room) else None  # the reservation is given up for that
         if cause is None and reason.selective:
-            room = self._room_for(ask.resource, partition.nodes)
+            room = self._room_for(ask.resource, gap.label)
             cause = OwedCause.LOCALITY
         if cause is not None and any(room):
             lacks = self._take_free(
@@ -367,8 +371,52 @@ class Debts:
             taken = self._take(gap, claim)
             gap.failing, lacks = subtract(gap.failing, taken), subtract(lacks, taken)
         if any(lacks) and any(gap.rest):
-            cause = self._cause_without_room(gap, limits, key, ask.resource, reason)
+            free = partition.free
+            if reason.selective:
+                free = total((positive(one.available) for one in nodes), len(free))
+            cause = self._cause_without_room(gap, limits, key, free, reason)
             self._take(gap, Claim(cause, application, lacks, reason))
+
+    def _cause_of_loan(self, gap: _Gap, limits: Limits, key: AskKey) -> OwedCause:
+        """Whether preemption takes back what others have above their shares: of the first
+        application of a queue that waits for that."""
+        if gap.loan is None:
+            self.work += len(self.levels)
+            preemption = limits.preemption(key)
+            works = (Obstacle.NONE, Obstacle.NOT_YET)
+            taken = preemption is not None and preemption.obstacle in works
+            gap.loan = OwedCause.PREEMPTION if taken else OwedCause.LENDER
+        return gap.loan
+
+    def _can_return(self, gap: _Gap, key: AskKey, size: Resource, reason: Reason) -> bool:
+        """Whether containers that others have above their shares make room for one on a node, with
+        what is free there; no queue is to end below its share."""
+        above = {queue: one for queue, one in gap.partition.above if queue != gap.queue}
+        own = gap.queue if reason.selective or len(above) < len(gap.partition.above) else ""
+        answer = (own, gap.label, size, key.order if reason.selective else None)
+        if answer not in self._returns:
+            drains = self._state.drains
+            nodes = [
+                one
+                for one in gap.partition.nodes
+                if one.name not in drains and (not reason.selective or accepts(key, one))
+            ]
+            self._returns[answer] = any(self._returns_on(node, above, size) for node in nodes)
+        return self._returns[answer]
+
+    def _returns_on(self, node: Node, above: Mapping[str, Resource], size: Resource) -> bool:
+        room, left = node.available, dict(above)
+        applications = self._state.applications
+        self.work += 1 + len(node.containers)
+        for one in node.containers.values():
+            queue = applications[one.application].queue
+            excess = left.get(queue)
+            if excess is not None and _gives(one.resource, excess):
+                left[queue] = subtract(excess, one.resource)
+                room = add(room, one.resource)
+                if self._fits(size, room):
+                    return True
+        return False
 
     def _take_free(self, gap: _Gap, claim: Claim, lacks: Resource) -> Resource:
         """Take what a claim may have of the gap and of the free room; what it still lacks."""
@@ -376,39 +424,50 @@ class Debts:
         gap.free = subtract(gap.free, taken)
         return subtract(lacks, taken)
 
-    def _room_for(self, size: Resource, nodes: Iterable[Node]) -> Resource:
-        """How much whole containers of a size can have on nodes together."""
+    def _room_for(
+        self, size: Resource, label: str, nodes: Sequence[Node] | None = None
+    ) -> Resource:
+        """How much whole containers of a size can have together on some nodes of a partition; on
+        all of them, which is found once."""
+        if nodes is None and (label, size) in self._rooms:
+            return self._rooms[label, size]
+        looked = self._partitions[label].nodes if nodes is None else nodes
+        self.work += len(looked)
         small = size[: self.counted]
-        count = sum(count_fitting(small, node.available[: self.counted]) for node in nodes)
+        count = sum(count_fitting(small, node.available[: self.counted]) for node in looked)
+        if nodes is None:
+            self._rooms[label, size] = scale(size, count)
         return scale(size, count)
 
     def _fits(self, size: Resource, room: Resource) -> bool:
         return fits(size[: self.counted], room[: self.counted])
 
     def _cause_without_room(
-        self, gap: _Gap, limits: Limits, key: AskKey, size: Resource, reason: Reason
+        self, gap: _Gap, limits: Limits, key: AskKey, free: Resource, reason: Reason
     ) -> OwedCause:
-        """The cause of what no free room could serve."""
+        """The cause of what no room could serve of all that was `free` on nodes that it accepts."""
+        assert key.anywhere is not None
+        size = key.anywhere.resource
         above = [excess for queue, excess in gap.partition.above if queue != gap.queue]
         self.work += len(gap.partition.above)
         short = [place for place, rest in enumerate(gap.rest) if rest]
         if reason.preempting:
             return OwedCause.PREEMPTION
-        if any(excess[place] >= size[place] > 0 for excess in above for place in short):
-            self.work += len(self.levels)
-            preemption = limits.preemption(key)
-            if preemption is not None and preemption.obstacle in (Obstacle.NONE, Obstacle.NOT_YET):
-                return OwedCause.PREEMPTION
-            return OwedCause.LENDER
+        held = any(excess[place] for excess in above for place in short)
+        if held and self._can_return(gap, key, size, reason):
+            return self._cause_of_loan(gap, limits, key)
         if reason.drained:
             return OwedCause.NODES
-        if all(gap.rest[place] < size[place] for place in short if size[place]):
+        share, places = self.levels[gap.queue, gap.label].share, range(self.counted)
+        if any(gap.rest[place] < size[place] for place in places if share[place]):
             return OwedCause.REMAINDER
+        if any(free[place] < size[place] and not share[place] for place in places):
+            return OwedCause.UNDIVIDED
         shares, whole = gap.partition.shares, gap.partition.total
         if any(shares[place] > whole[place] for place in short):
             return OwedCause.OVERCOMMITTED
-        if any(excess[place] for excess in above for place in short):
-            return OwedCause.LENDER
+        if held or any(free[place] for place in short):
+            return OwedCause.FRAGMENTATION  # what is free and what is held, in pieces
         return OwedCause.OTHER
 
     def _take(self, gap: _Gap, claim: Claim) -> Resource:
@@ -439,6 +498,17 @@ def owed(
         max(0, min(d, s) - u) if place < counted else 0
         for place, (u, s, d) in enumerate(zip(used, share, demand, strict=True))
     )
+
+
+def _gives(resource: Resource, excess: Resource) -> bool:
+    """Whether a queue with this excess has its share without a container, in all types of which it
+    has an excess.
+
+    >>> _gives((1024, 2), (1024, 0)), _gives((1024, 2), (512, 4))
+    (True, False)
+    """
+    pairs = zip(resource, excess, strict=True)
+    return any(excess) and all(amount <= above for amount, above in pairs if above)
 
 
 def reaches(used: Resource, share: Resource, whole: Resource, counted: int) -> bool:

@@ -106,7 +106,7 @@ CAUSES: Final[Mapping[Cause, Said]] = {
         "there is room on it",
     ),
     Cause.NO_DATABASE: Said(
-        "stopped", "The database of the server does not answer, and nothing is decided.", "it does"
+        "The database of the server does not answer, and nothing is decided.", "it does"
     ),
     Cause.NODES_FAILING: Said(
         "{nodes} could not start containers lately (`fairshare nodes` shows why).",

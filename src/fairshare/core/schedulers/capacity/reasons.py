@@ -103,7 +103,8 @@ class CapacityLimits:
         """Maximum capacities of the queue and its ancestors, and the user's limit.
 
         A maximum of the whole partition is not reported, since the reason is then a lack of room. A
-        queue that may use all that its parent may use has no maximum of its own.
+        queue that may use all that its parent may use has no maximum of its own. What is reserved
+        for the ask counts as used already, and is granted without another look at the limits.
         """
         state, attempt = self._state, self._attempt
         c = state.calculator
@@ -111,6 +112,8 @@ class CapacityLimits:
         closed = [q for q in leaf.path if label and not any(q.shares[label].effective_maximum)]
         if closed:
             return [Reason(cause=Cause.NO_CAPACITY, queue=closed[0].name, label=label)]
+        if any((r.priority, r.request) == key.order for r in attempt.reservations.values()):
+            return []
         reasons = [
             _maximum(queue, label)
             for queue in self._limited(label)
