@@ -10,7 +10,7 @@ The rooms, from the inside out (a room imports only rooms to the left of it):
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _EXPORTED = {
     "AsyncClient": "fairshare.client.async_client",

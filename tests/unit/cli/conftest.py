@@ -130,7 +130,7 @@ class FakeCluster:
         self.answers: dict[str, Any] = {
             "/cluster": {
                 "name": "fairshare",
-                "version": "0.1.0",
+                "version": "1.0.0",
                 "scheduler": "fair",
                 "engine": "local",
                 "state_directory": "/var/lib/fairshare",
