@@ -50,9 +50,14 @@ test quick: export PYTHONDONTWRITEBYTECODE :=
 # A file stays in one process, so that its tests share what it has started. Files are dealt out in
 # the order of their folders: those with servers, the longest, come first.
 DEALT = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-# The tests with real servers whose state may as well be in a database; one reads all that is printed.
-SHARED := $(patsubst %,tests/e2e/test_%.py,server cron accounting notices arrays chains reload \
-  capacity_server executor exec) --deselect tests/e2e/test_server.py::test_a_signal_ends_the_server_and_what_runs
+# The tests with real servers, whose state may as well be in a database. Left out is what says that a
+# lost journal is lost, counts the memory or reads the output of a server alone, or writes a
+# configuration of its own.
+SHARED := tests/e2e $(addprefix --deselect tests/e2e/,hostile/test_another_life.py \
+  hostile/test_submitted_bytes.py::test_what_was_refused_or_is_forgotten_stays_nowhere_in_memory \
+  test_server.py::test_a_signal_ends_the_server_and_what_runs \
+  test_init.py::test_a_server_of_ones_own_works_at_once \
+  test_faults.py::test_a_full_disk_ends_the_server_with_a_word_and_nothing_acknowledged_is_lost)
 test: $(STAMP) ## run the whole suite (less than ten minutes); STATE=postgresql: servers with their state there
 	$(if $(filter postgresql,$(STATE)),$(BIN)/python -m tests.postgres $(DEALT) -rs $(SHARED),$(BIN)/python -m pytest $(DEALT) -rs)
 

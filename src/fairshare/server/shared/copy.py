@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from fairshare.errors import FairshareError, JournalError
+from fairshare.runtime.journal.files import Reserve
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal, checksum
 from fairshare.runtime.shared import Statement
@@ -26,6 +27,7 @@ from fairshare.server.shared import tables
 from fairshare.server.shared.database import Connection, DatabaseError, shown
 from fairshare.server.side_file import applied_change, apply_change, set_applied_change
 from fairshare.server.state_directory import SHARED_FILE, read_json_file, sync_directory, write_file
+from fairshare.this_machine import full_disk
 
 ROWS_AT_ONCE: Final = 2_000
 CHANGES_AT_ONCE: Final = 50
@@ -68,6 +70,8 @@ class Copy:
         self.last = 0
         self._side: dict[str, sqlite3.Connection] = {}
         self._compared = False
+        if full_disk(directory):
+            Reserve(directory).give()  # for the small files that follow
         self.journal = SqliteJournal(directory)
 
     def _checked(self, cluster: tables.Cluster | None, moved_to: str) -> Marker | None:
