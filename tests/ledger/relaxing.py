@@ -42,7 +42,7 @@ from fairshare.settings.registry import family_of
 
 ROOM = "room"
 PLACE = "n1"
-"""The only node that an ask of these lives may name."""
+"""The only node that asks of these lives name."""
 MOST_ROUNDS = 4
 PAUSE_MS = 65_000
 """Within which a gang asks again."""
@@ -127,19 +127,26 @@ def others_hold(copy, claim):
 
 
 OF_USE = (OwedCause.USER_LIMIT, OwedCause.MAXIMUM)
+OF_COUNTS = (OwedCause.APPLICATIONS, OwedCause.MASTERS)
 
 
-def make_room(copy, claim, queue):
-    """Kill what is in other queues, and end what others run in this one, unless the cause is a
-    limit on what runs there."""
-    for application in copy.manager.state.applications.values():
-        if application.queue != queue:
+def make_room(copy, claim, queue, label):
+    """Kill what is in other queues, and end what others run in this one. Where the cause is a limit
+    on applications all stay, and where it is one on what runs here, a node grows instead."""
+    state = copy.manager.state
+    for application in state.applications.values():
+        if application.queue != queue and claim.cause not in OF_COUNTS:
             if not application.over:
                 copy.feed(KillApplication(application.id))
         elif application.id != claim.application.id and claim.cause not in OF_USE:
             for one in application.containers.values():
                 if not one.master:
                     copy.feed(ContainerExited(one.container, 143))
+    if claim.cause in OF_USE:
+        nodes = [one for one in state.nodes.values() if state.label_of(one) == label]
+        here = [one for one in nodes if one.name == PLACE or not claim.reason.selective]
+        for one in [one for one in here if one.name not in state.drains][:1]:
+            copy.feed(NodeResized(one.name, add(one.total, claim.reason.wanted)))
 
 
 def relax(copy, claim, queue, label, cause):
@@ -185,7 +192,7 @@ def relax(copy, claim, queue, label, cause):
         case OwedCause.LATENCY:
             pass
         case _ if cause == ROOM:
-            make_room(copy, claim, queue)
+            make_room(copy, claim, queue, label)
         case _:
             return False
     return True

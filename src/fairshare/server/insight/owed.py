@@ -158,9 +158,9 @@ class _Waiting(NamedTuple):
 
 
 class _Partition:
-    """The nodes of a partition; what of them is free, and what is free on nodes that could not
-    start containers; the shares of all queues together; the leaves that use more than theirs, with
-    the excess."""
+    """The nodes of a partition that are not drained; what of them is free, and what is free on
+    nodes that could not start containers; the shares of all queues together; the leaves that use
+    more than theirs, with the excess."""
 
     def __init__(self, none: Resource) -> None:
         self.nodes: list[Node] = []
@@ -195,7 +195,7 @@ class Debts:
         self._now_ms = now_ms
         self._survey = Survey()
         self._rooms: dict[tuple[str, Resource], Resource] = {}
-        self._returns: dict[tuple[str, str, Resource, tuple[int, int] | None], bool] = {}
+        self._returns: dict[tuple[str, str, Resource, tuple[str, ...] | None], bool] = {}
         self._promised: dict[ApplicationId, Resource] = {}
         self._waiting: dict[str, dict[str, list[_Waiting]]] = {}
         self._partitions: dict[str, _Partition] = defaultdict(lambda: _Partition(state.none))
@@ -211,13 +211,14 @@ class Debts:
         state = self._state
         for node in state.nodes.values():
             partition = self._partitions[state.label_of(node)]
-            partition.nodes.append(node)
             partition.total = add(partition.total, node.total)
-            free = positive(node.available)
-            if state.failing and state.waits_for_node(node.name):
-                partition.failing = add(partition.failing, free)
-            elif node.name not in state.drains:
-                partition.free = add(partition.free, free)
+            if node.name not in state.drains:
+                partition.nodes.append(node)
+                free = positive(node.available)
+                if state.failing and state.waits_for_node(node.name):
+                    partition.failing = add(partition.failing, free)
+                else:
+                    partition.free = add(partition.free, free)
             for number, room in node.promised.items():
                 self._promised[number] = add(self._promised.get(number, state.none), room)
 
@@ -393,14 +394,11 @@ class Debts:
         what is free there; no queue is to end below its share."""
         above = {queue: one for queue, one in gap.partition.above if queue != gap.queue}
         own = gap.queue if reason.selective or len(above) < len(gap.partition.above) else ""
-        answer = (own, gap.label, size, key.order if reason.selective else None)
+        places = tuple(key.places) if reason.selective else None
+        answer = (own, gap.label, size, places)
         if answer not in self._returns:
-            drains = self._state.drains
-            nodes = [
-                one
-                for one in gap.partition.nodes
-                if one.name not in drains and (not reason.selective or accepts(key, one))
-            ]
+            nodes = gap.partition.nodes
+            nodes = [one for one in nodes if accepts(key, one)] if reason.selective else nodes
             self._returns[answer] = any(self._returns_on(node, above, size) for node in nodes)
         return self._returns[answer]
 

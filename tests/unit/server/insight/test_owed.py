@@ -49,8 +49,8 @@ class Cluster:
         for one in inputs:
             self.manager.handle(self.now_ms, one)
 
-    def submit(self, queue, count, size_mb=1024, **more):
-        group = TaskGroup("t", count, (size_mb, 1), **more)
+    def submit(self, queue, count, size_mb=1024, vcores=1, **more):
+        group = TaskGroup("t", count, (size_mb, vcores), **more)
         self.handle(SubmitApplication("ann", queue, tasks=(group,)))
         self.beat()
 
@@ -112,6 +112,20 @@ def test_a_limit_on_applications_is_charged_before_the_lack_of_room():
     cluster.submit("root.b", 1)
     cluster.submit("root.b", 5)
     assert cluster.owed() == {"lender": 1024, "applications": 3072}
+
+
+def test_a_type_that_no_share_divides_is_the_cause_where_it_is_used_up():
+    cluster = Cluster()
+    cluster.submit("root.a", 4, 1024, 2)
+    cluster.submit("root.b", 4)
+    assert cluster.owed() == {"undivided": 4096}
+
+
+def test_what_others_have_above_their_share_in_pieces_of_several_nodes_is_fragmentation():
+    cluster = Cluster()
+    cluster.submit("root.a", 6)  # three on each node, of which one of each is above its share
+    cluster.submit("root.b", 1, 3072)
+    assert cluster.owed() == {"fragmentation": 3072}
 
 
 def test_safe_mode_stops_everything():
