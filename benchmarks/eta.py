@@ -202,10 +202,11 @@ def known(rows: list[Row], now: Row, *, p90: bool) -> list[Outcome]:
             continue
         drawn, said = (row.drawn_p90, row.said_p90) if p90 else (row.drawn_p50, row.said_p50)
         since_ms = now.at_ms - row.at_ms
-        if row.actual_ms <= since_ms:
-            outcomes.append((row.at_ms + row.actual_ms, Outcome(drawn, said, row.actual_ms)))
-        else:
-            outcomes.append((now.at_ms, Outcome(drawn, said, since_ms, open=True)))
+        due = said is not None and said <= since_ms
+        is_open = row.actual_ms > since_ms
+        after_ms = since_ms if is_open else row.actual_ms
+        one = Outcome(drawn, said, after_ms, open=is_open, due=due)
+        outcomes.append((row.at_ms + (said or 0), one))
     return [one for _, one in sorted(outcomes, key=lambda one: one[0])]
 
 

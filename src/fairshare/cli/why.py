@@ -105,7 +105,8 @@ def _explain_application(
             if prove_s > QUICK_S:
                 raise
             return
-        _print_lines(proved_parts(proved))
+        if prove_s > QUICK_S or proved.remedies or proved.starts_after_ms is not None:
+            _print_lines(proved_parts(proved))  # what found nothing is not worth a line
 
 
 def _print_lines(parts: Iterable[Part]) -> None:

@@ -53,6 +53,37 @@ def test_each_reason_has_what_waits_its_sentence_and_its_remedy(cluster, run):
     ]
 
 
+PROVED = {
+    "cause": "queue-maximum",
+    "horizon_ms": 3_600_000,
+    "starts_after_ms": 300_000,
+    "remedies": [],
+    "branches": 1,
+    "complete": True,
+}
+
+
+def test_what_is_proved_within_a_second_is_added(cluster, run):
+    cluster.answers[path(7)] = REASONS
+    cluster.answers[path(7).replace("reasons", "proof")] = PROVED
+    lines = run("why", application_name(7)).output.splitlines()
+    assert lines[0] == "map: 12 containers of 1G 1c"
+    assert lines[-1].startswith("If nothing is done, it starts in about 5m 00s")
+
+
+def test_a_proof_that_finds_nothing_is_shown_with_prove_alone(cluster, run):
+    cluster.answers[path(7)] = REASONS
+    cluster.answers[path(7).replace("reasons", "proof")] = {**PROVED, "starts_after_ms": None}
+    assert "Nothing that was tried" not in run("why", application_name(7)).output
+    assert "Nothing that was tried" in run("why", application_name(7), "--prove").output
+
+
+def test_with_prove_a_proof_that_is_refused_is_an_error(cluster, run):
+    cluster.answers[path(7)] = REASONS
+    assert run("why", application_name(7)).exit_code == 0
+    assert run("why", application_name(7), "--prove").exit_code != 0
+
+
 def test_of_one_task_it_has_the_reasons_of_its_group_or_its_state(cluster, run):
     cluster.answers[path(7)] = REASONS
     states = ("WAITING", "RUNNING")

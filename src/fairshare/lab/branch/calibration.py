@@ -17,20 +17,22 @@ import msgspec
 LEAST_OUTCOMES: Final = 20
 """With fewer nothing is stretched."""
 
-MOST_OUTCOMES: Final = 300
-RATE: Final = 0.05
+MOST_OUTCOMES: Final = 100
+RATE: Final = 0.02
 FLOOR_MS: Final = 1_000
 """Added to both sides of a ratio: of short times the difference counts."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
     """An estimate: what was drawn and what was said (ms; None: beyond the horizon), and after how
-    long it happened; `open`: it has not happened for so long."""
+    long it happened; `open`: it has not happened for so long. `due`: what was said has passed, so
+    that it would be known by now whether it was met."""
 
     drawn_ms: int | None
     said_ms: int | None
     actual_ms: int
     open: bool = False
+    due: bool = True
 
     @property
     def met(self) -> bool:
@@ -56,7 +58,7 @@ def stretch(part: float, outcomes: Sequence[Outcome]) -> float:
         return 1.0
     level = part
     for one in known:
-        if not one.open or not one.met:
+        if one.due:  # those that are met early alone would make it too small
             level = min(max(level + RATE * (part - one.met), part / 2), 0.999)
     left, still = len(known), 1.0
     largest = 1.0

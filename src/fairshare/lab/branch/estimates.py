@@ -105,8 +105,8 @@ class Estimates:
         return Spread(p50_ms, p90_ms), any(factor != 1.0 for factor in factors)
 
     def _outcomes(self, kind: str, part: float, at_ms: int) -> list[Outcome]:
-        """The outcomes that were known at an instant, and what had not come by then though it was
-        said, in the order in which that became known."""
+        """The earlier estimates at an instant, with what was known of them by then, in the order in
+        which they were due."""
         column = "p90_ms" if part > 0.5 else "p50_ms"
         rows = self._connection.execute(
             f"SELECT at_ms, drawn_{column}, said_{column}, known_ms, actual_ms FROM estimates"  # noqa: S608  (a literal)
@@ -116,10 +116,11 @@ class Estimates:
         found = []
         for since_ms, drawn_ms, said_ms, known_ms, actual_ms in rows:
             age_ms = at_ms - since_ms
-            if known_ms is not None and known_ms <= at_ms:
-                found.append((known_ms, Outcome(drawn_ms, said_ms, actual_ms)))
-            else:
-                found.append((at_ms, Outcome(drawn_ms, said_ms, age_ms, open=True)))
+            due = said_ms is not None and said_ms <= age_ms
+            is_open = known_ms is None or known_ms > at_ms
+            after_ms = age_ms if is_open else actual_ms
+            one = Outcome(drawn_ms, said_ms, after_ms, open=is_open, due=due)
+            found.append((since_ms + (said_ms or 0), one))
         return [one for _, one in sorted(found, key=lambda one: one[0])]
 
     def met(self, at_ms: int) -> tuple[int, int]:

@@ -83,7 +83,7 @@ from fairshare.server.web.answers import answer, encoded, refusal
 from fairshare.server.web.audit import note
 from fairshare.server.web.limits import check_places, check_tasks, submission_slot
 from fairshare.server.web.listings import instant_of
-from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter, serve
+from fairshare.server.web.openapi.operation import AT, NUMBER, POSITIVE, Parameter, get, serve
 from fairshare.server.web.requests import (
     read_application,
     read_body,
@@ -410,6 +410,22 @@ async def estimate_application(request: Request) -> Response:
     return answer(await server_of(request).follower.ask(caller, question, Eta, within_s))
 
 
+async def show_estimate(request: Request) -> Response:
+    """GET /pages/applications/ID/eta: the estimate if it is known within a second; else, without
+    one, the reason."""
+    read_parameters(request)
+    application, server = read_application(request), server_of(request)
+    reason = f"application {application.id} has ended"
+    if not application.over:
+        question = Estimate(application.id)
+        try:
+            found = await server.follower.ask(questioner_of(request), question, Eta, QUICK_S)
+            return answer(found)
+        except InputError as error:
+            reason = str(error)
+    return answer(Eta(server.service.now_ms(), reason=reason))
+
+
 async def estimate_submission(request: Request) -> Response:
     """POST /estimates: when an application would start and end if it were submitted now; nothing is
     submitted. 409 if the scheduler would refuse it."""
@@ -496,6 +512,9 @@ async def _ordered(
     return answer(application_row(server_of(request).service, application))
 
 
+QUICK_S: Final = 1.0
+"""How long a page waits for an estimate."""
+
 WITHIN = Parameter("within_ms", "How long the caller waits for an answer at most.", NUMBER)
 
 ROUTES = [
@@ -517,6 +536,7 @@ ROUTES = [
     serve(routes.PROVE_REMEDIES, prove_remedies, "applications", WITHIN),
     serve(routes.ESTIMATE_APPLICATION, estimate_application, "applications", WITHIN),
     serve(routes.ESTIMATE_SUBMISSION, estimate_submission, "applications"),
+    get("/pages/applications/{application}/eta", show_estimate, "pages", Eta),
     serve(routes.RESUBMIT_APPLICATION, resubmit_application, TAG),
     serve(routes.HOLD_APPLICATION, hold_application, TAG),
     serve(routes.REQUEUE_APPLICATION, requeue_application, TAG),

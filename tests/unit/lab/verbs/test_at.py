@@ -84,6 +84,15 @@ def test_what_is_wrong_is_said(history, moment, words, message):
     assert message in " ".join(reported.stderr.split())
 
 
+def test_an_estimate_of_a_moment_needs_applications_that_had_ended_by_then(history):
+    said = asked("eta", "1", "--against", history, "--at", instant(15))
+    assert said.exit_code == 0, said.output
+    assert "0 applications of this cluster ended by itself" in said.stdout
+    assert at(history, instant(15), "eta", "1").stdout == said.stdout
+    ended = asked("eta", "1", "--against", history)
+    assert "application 1 has ended: it is FINISHED" in ended.stderr
+
+
 def test_a_moment_comes_before_the_verb(history):
     reported = asked("at", "--against", history, "queues")
     assert reported.exit_code == 2

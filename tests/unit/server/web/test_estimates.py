@@ -74,3 +74,10 @@ async def test_a_caller_in_a_hurry_does_not_wait_for_the_process_to_start(page):
         while answer.status_code != 200:
             await anyio.sleep(0.05)
             answer = await page.get(f"/applications/{name}/eta?within_ms=500")
+
+
+async def test_a_page_has_the_reason_where_there_is_no_estimate_yet(page):
+    name = await page.submit(user="ann", queue="a", tasks=[JOB])
+    answer = await page.get(f"/pages/applications/{name}/eta")
+    assert answer.status_code == 200, answer.text
+    assert "still reads the journal" in answer.json()["reason"]

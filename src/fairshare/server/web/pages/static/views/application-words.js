@@ -54,6 +54,14 @@ export function sentenceOf(one, reasons, now_ms) {
   return [h("b", {}, one.runnable ? `Has waited ${took}.` : `Held back for ${took}.`), because ?? " Nothing is in its way: it starts with the next offer of a node."];
 }
 
+// When it starts and ends, as far as simulations show.
+export function estimateOf(eta) {
+  const when = (spread) => (spread.p50_ms === null ? "later than in a day"
+    : `in about ${duration(spread.p50_ms)}${spread.p90_ms === null ? "" : `, in 9 of 10 cases within ${duration(spread.p90_ms)}`}`);
+  const met = eta.of ? ` (such limits were met by ${Math.round(100 * eta.met / eta.of)} % of ${count(eta.of)} in 7 days)` : "";
+  return [eta.start && `It starts ${when(eta.start)}. `, eta.end && `It ends ${when(eta.end)}${met}.`];
+}
+
 // The same of a past moment, of which reasons are not kept.
 export function sentenceThen(one, at_ms) {
   const took = duration(elapsedOf(one, at_ms));

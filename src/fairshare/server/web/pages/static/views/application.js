@@ -17,7 +17,7 @@ import { drawLife } from "./application-life.js";
 import { LogPane } from "./application-logs.js";
 import { containersAt, timelineAt } from "./application-past.js";
 import { drawReasons } from "./application-reasons.js";
-import { OVER, sentenceOf, sentenceThen, stateMark, waitedOf } from "./application-words.js";
+import { OVER, estimateOf, sentenceOf, sentenceThen, stateMark, waitedOf } from "./application-words.js";
 
 const TABS = [["why", "Why it waits"], ["containers", "Containers"], ["logs", "Logs"], ["efficiency", "Efficiency"], ["about", "About it"]];
 
@@ -43,7 +43,7 @@ class ApplicationPage {
     this.id = decodeURIComponent(address.path.split("/")[3]);
     const path = `/applications/${encodeURIComponent(this.id)}`;
     this.entry = { data: null, error: null };
-    this.parts = { reasons: null, timeline: null, containers: null, efficiency: null };
+    this.parts = { reasons: null, eta: null, timeline: null, containers: null, efficiency: null };
     this.list = new ContainerList();
     this.logs = new LogPane();
     const keep = (name) => ({ data }) => { if (data) { this.parts[name] = data; this.draw(); } };
@@ -51,6 +51,7 @@ class ApplicationPage {
       store.watch(`${path}/reasons`, keep("reasons")),
       store.watch(`${path}/timeline`, keep("timeline"), { every_ms: 2000, keep: true }),
       store.watch(`${path}/containers`, keep("containers"), { every_ms: 2000, keep: true }),
+      store.watch(`/pages${path}/eta`, keep("eta"), { every_ms: 30_000 }),
       store.watch(`${path}/efficiency`, keep("efficiency"), { every_ms: 5000 }),
       store.watch("/pages/queues", ({ data }) => { if (data) { families.learn(data.queues); this.queues = data.queues; this.draw(); } }, { every_ms: 15_000 }),
       store.watch("/cluster", ({ data }) => { if (data) this.cluster = data; }),
@@ -115,6 +116,7 @@ class ApplicationPage {
       h("div", { class: "title" }, h("i", { class: "swatch" }), h("h1", {}, one.name || one.id), stateMark(one),
         h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.cluster))),
       h("p", { class: "verdict" }, one.at_ms ? sentenceThen(one, one.at_ms) : sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
+      !one.at_ms && !OVER.has(one.state) && this.parts.eta?.draws > 0 && h("p", { class: "soft" }, estimateOf(this.parts.eta)),
       h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
         one.began_ms > 0 && ` · ${waitedOf(one)}`,
         one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));
