@@ -185,8 +185,9 @@ def relax(copy, claim, queue, label, cause):
         case OwedCause.NODES:
             copy.feed(*(UndrainNode(name) for name in state.drains))
         case OwedCause.IMPOSSIBLE:
-            copy.feed(*(NodeResized(one, (1 << 16, 64)) for one in state.nodes))
-            add_node(copy, label, (1 << 16, 64))
+            if claim.cause is not OwedCause.MASTERS:  # which may have a part of the cluster
+                copy.feed(*(NodeResized(one, (1 << 16, 64)) for one in state.nodes))
+                add_node(copy, label, (1 << 16, 64))
             if copy.scheduler.labels():
                 copy.feed(LabelNodes({PLACE: label}))
         case OwedCause.LATENCY:

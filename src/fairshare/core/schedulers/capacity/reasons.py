@@ -55,11 +55,16 @@ class CapacityLimits:
         most = limits.user_parallel_limit(state, user)
         if state.user_runnable.get(user, 0) >= most:
             reasons.append(running_applications(most, user=user))
-        return reasons + [
+        reasons += [
             running_applications(queue.maximum_parallel, queue=queue.name)
             for queue in leaf.path
             if queue.runnable >= queue.maximum_parallel
         ]
+        # There is room since an application was moved: it starts when the next one ends.
+        least = min(leaf.path, key=lambda queue: queue.maximum_parallel)
+        if not reasons and most < least.maximum_parallel:
+            return [running_applications(most, user=user)]
+        return reasons or [running_applications(least.maximum_parallel, queue=least.name)]
 
     def _masters(self) -> list[Reason]:
         state, attempt = self._state, self._attempt
