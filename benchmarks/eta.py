@@ -74,7 +74,7 @@ class Row(msgspec.Struct):
 def made() -> Source:
     """The history that is made."""
     draw = random.Random(SEED)
-    arrivals = []
+    arrivals: list[Arrival] = []
     at_ms = 0.0
     while at_ms < HOURS * 3_600_000:
         at_ms += draw.expovariate(1 / 100_000)
@@ -137,7 +137,7 @@ def outcomes_of(records: Sequence[Record]) -> tuple[dict[int, int], dict[int, in
     return starts, ends
 
 
-def estimated(source: Source, points: int, most: int, count: int) -> Iterator[Row]:
+def estimated(source: Source, points: int, most: int, count: int, most_s: float) -> Iterator[Row]:
     """What is estimated at each of the points, as a follower of the journal does it."""
     records = source.records
     starts, ends = outcomes_of(records)
@@ -151,6 +151,7 @@ def estimated(source: Source, points: int, most: int, count: int) -> Iterator[Ro
     arrived = [one.now_ms for one in records if type(one.input) is SubmitApplication]
     chosen = random.Random(SEED)
     position, place = Position(), 0
+    until_s = time.monotonic() + most_s
     for point in range(points):
         # Points lie as densely as submissions do, and between them.
         index = round(len(arrived) * (0.1 + 0.85 * point / points))
@@ -171,8 +172,10 @@ def estimated(source: Source, points: int, most: int, count: int) -> Iterator[Ro
             continue
         origin = Origin(Position(position.sequence, at_ms), lambda: manager)
         began_s = time.monotonic()
+        if began_s > until_s:
+            return
         try:
-            found = draws(origin, run_times, submissions, numbers, 600.0, count)
+            found = draws(origin, run_times, submissions, numbers, until_s - began_s, count)
         except InputError as error:
             print(f"point {point}: {error}", file=sys.stderr)
             continue
@@ -241,6 +244,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=60)
     parser.add_argument("--most", type=int, default=10, help="applications at each point")
     parser.add_argument("--draws", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=600, help="ask no more after this")
     parser.add_argument("--save", type=Path, help="keep the estimates (JSON)")
     arguments = parser.parse_args()
     sources = [
@@ -253,7 +257,8 @@ def main() -> None:
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, source in sources:
-        rows = list(estimated(source(), arguments.points, arguments.most, arguments.draws))
+        bounds = arguments.points, arguments.most, arguments.draws, arguments.seconds
+        rows = list(estimated(source(), *bounds))
         calibrated(rows)
         if arguments.save:
             arguments.save.write_bytes(msgspec.json.encode(rows))
