@@ -65,18 +65,20 @@ async def test_two_questions_are_answered_at_once_and_a_third_one_waits(follower
     assert [await one for one in asked] == [1, 2, 3]
 
 
-async def test_what_no_longer_waits_gives_its_place_away(follower, tmp_path):
-    busy = [asyncio.create_task(ask(follower, caller, 1)) for caller in ("ann", "bob")]
-    await until((tmp_path / "asked-1").exists)
-    waits = asyncio.create_task(ask(follower, "carol", 2))
+async def test_a_question_is_searched_to_its_end_though_its_caller_waits_no_longer(
+    follower, tmp_path
+):
+    busy = [asyncio.create_task(ask(follower, caller, n)) for n, caller in enumerate("ab", 1)]
+    await until(lambda: (tmp_path / "asked-1").exists() and (tmp_path / "asked-2").exists())
+    waits = asyncio.create_task(ask(follower, "carol", 3))
     await asyncio.sleep(0)
     waits.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await waits
-    (tmp_path / "1").touch()
-    (tmp_path / "3").touch()
+    for number in (1, 2, 3):
+        (tmp_path / str(number)).touch()
     assert await ask(follower, "carol", 3) == 3
-    assert [await one for one in busy] == [1, 1]
+    assert [await one for one in busy] == [1, 2]
 
 
 async def test_a_process_that_ends_is_started_by_the_next_question(follower, tmp_path):
@@ -90,12 +92,13 @@ async def test_a_process_that_ends_is_started_by_the_next_question(follower, tmp
 
 async def test_no_more_wait_than_there_is_room_for(follower, tmp_path, monkeypatch):
     monkeypatch.setattr("fairshare.server.follower.MOST_WAITING", 3)
-    asked = [asyncio.create_task(ask(follower, f"user{one}", 1)) for one in range(5)]
-    await asyncio.sleep(0)
+    asked = [asyncio.create_task(ask(follower, f"user{one}", one)) for one in range(5)]
+    await until(lambda: (tmp_path / "asked-0").exists() and (tmp_path / "asked-1").exists())
     with pytest.raises(InputError, match="questions of others wait"):
-        await ask(follower, "ann", 1)
-    (tmp_path / "1").touch()
-    assert [await one for one in asked] == [1] * 5
+        await ask(follower, "ann", 5)
+    for number in range(5):
+        (tmp_path / str(number)).touch()
+    assert [await one for one in asked] == [0, 1, 2, 3, 4]
 
 
 async def test_a_server_that_stops_answers_no_more(follower):

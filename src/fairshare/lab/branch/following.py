@@ -7,6 +7,7 @@ a socket, over which the server sends a socket for each question; when it is clo
 server is there any more, the process ends with all copies.
 """
 
+import contextlib
 import gc
 import os
 import random
@@ -117,6 +118,10 @@ class Following:
         self._sampled_s = time.monotonic()
         scheduler = self.manager.scheduler
         self._others = [make(directory, scheduler, self.position) for make in observers]
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
 
     def follow(self) -> None:
         """Apply all that the journal has by now. Raises JournalError."""
@@ -278,7 +283,8 @@ def main() -> None:
     collect_rarely()
     with socket.socket(fileno=descriptor) as control:
         try:
-            _serve(Following(directory), control)
+            with contextlib.closing(Following(directory)) as following:
+                _serve(following, control)
         except (FairshareError, OSError) as error:
             sys.exit(cause(error))
     if os.getpgrp() == os.getpid():

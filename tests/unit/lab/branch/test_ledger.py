@@ -72,18 +72,18 @@ def test_a_ledger_that_was_interrupted_is_the_same_as_one_in_one_go(history):
 def test_the_process_beside_the_server_keeps_the_ledger(history, monkeypatch):
     monkeypatch.setattr("fairshare.lab.branch.ledger.FLUSH_S", 0.0)
     sums, end = whole(history)
-    following = Following(history, (FollowedLedger,))
-    following.follow()
-    following.rest(end.now_ms)
+    with closing(Following(history, (FollowedLedger,))) as following:
+        following.follow()
+        following.rest(end.now_ms)
     found, progress = kept(history)
     assert progress == end
     assert found == sums
     owed = {(queue, cause) for queue, _, cause, _ in totals_of(history, 10)}
     assert {queue for queue, _ in owed} <= {"root.a", "root.b"}
     # Another one, which begins with an older state, adds nothing twice.
-    again = Following(history, (FollowedLedger,))
-    again.follow()
-    again.rest(end.now_ms)
+    with closing(Following(history, (FollowedLedger,))) as again:
+        again.follow()
+        again.rest(end.now_ms)
     assert kept(history)[0] == sums
 
 
