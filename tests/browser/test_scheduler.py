@@ -485,7 +485,7 @@ def test_the_owed_resources_are_shown_with_causes_and_waiting_applications(visit
         part.wait_for()
         reported = cluster.http.get("/queues/root.prod.serving/owed").json()["parts"]
         assert reported[0]["sentence"] in part.inner_text()
-        assert page.locator(".owed-bar .cause.held").count() == 1
+        assert page.locator(".owed-bar .cause.lender").count() == 1
         part.get_by_role("button").click()
         page.get_by_role("dialog", name="Owed: held by others").wait_for()
         page.keyboard.press("Escape")
