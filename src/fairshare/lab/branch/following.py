@@ -125,12 +125,13 @@ class Following:
 
     def follow(self) -> None:
         """Apply all that the journal has by now. Raises JournalError."""
-        with without_collection():  # of what comes, nothing is garbage in cycles
+        with without_collection():
             records = self._journal.records(self.position.sequence)
             while some := list(islice(records, RECORDS_AT_ONCE)):
                 observed = self._observed(some) if self._others else some
                 self.position = recover(observed, self.manager.state, self.position)
                 self._table.observe(some)
+            gc.freeze()  # of what comes, nothing is garbage in cycles
         for application in self._finished.take_settled():
             pack(application)
 

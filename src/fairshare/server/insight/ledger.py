@@ -17,7 +17,7 @@ divides memory alone) has s = u: what was delivered of it is within the entitlem
 
 The use is exact: it changes with the events of containers. Shares, demands and causes are read at
 samples, after the last record of an instant and at most once in `interval_ms`, and hold until the
-next one; the interval grows with the work of a sample, to 5 % of a processor. Between two samples
+next one; the interval grows with the work of a sample, to 0.5 % of a processor. Between two samples
 
     owed       is divided by cause and user in proportion to their claims at the sample; what a
                container's end leaves owed before the next sample is the scheduler's latency
@@ -43,8 +43,11 @@ from fairshare.server.insight.owed import Debts, OwedCause, reaches
 HOUR_MS: Final = 3_600_000
 LEAST_INTERVAL_MS: Final = 100
 MOST_INTERVAL_MS: Final = 10_000
-WORK_PER_MS: Final = 50
-"""So many steps of a sample for each ms until the next one: 5 % of a processor."""
+WORK_PER_MS: Final = 5
+"""So many steps of a sample for each ms until the next one: 0.5 % of a processor."""
+
+RELABELLING: Final = frozenset({AddLabels, LabelNodes, LoadConfiguration, RemoveLabels})
+"""Inputs by which nodes may come to another partition."""
 
 OWED: Final = "owed:"
 KINDS: Final = ("delivered", "borrowed", "lent", "idle")
@@ -174,7 +177,8 @@ class Ledger:
             if due_ms < now_ms:
                 self._close(due_ms)
                 self._sample(due_ms)
-        self._close(now_ms - now_ms % HOUR_MS)  # before anything is summed up of the next hour
+        if self.now_ms < (hour_ms := now_ms - now_ms % HOUR_MS):
+            self._close(hour_ms)  # before anything is summed up of the next hour
 
     def observe(self, record: Record) -> None:
         """Note what changed."""
@@ -182,14 +186,14 @@ class Ledger:
         self.changed_ms = max(self.changed_ms, now_ms)
         self._dirty = True
         for event in record.events:
-            if isinstance(event, ContainerAllocated):
+            if type(event) is ContainerAllocated:
                 application = self._state.applications[event.application]
                 self._allocated(now_ms, application.queue, application.user, event)
-            elif isinstance(event, ContainerCompleted):
+            elif type(event) is ContainerCompleted:
                 self._completed(now_ms, event.container)
-            elif isinstance(event, ApplicationMoved):
+            elif type(event) is ApplicationMoved:
                 self._moved(now_ms, event)
-        if isinstance(record.input, (AddLabels, LabelNodes, LoadConfiguration, RemoveLabels)):
+        if type(record.input) in RELABELLING:
             self._relabel(now_ms)
 
     def _allocated(self, now_ms: int, queue: str, user: str, container: ContainerAllocated) -> None:

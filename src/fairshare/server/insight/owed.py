@@ -150,11 +150,19 @@ class Claim(NamedTuple):
     reason: Reason | None
 
 
-class _Waiting(NamedTuple):
-    """An application, and what it waits for of one partition."""
+class _Line:
+    """The applications of a leaf that wait for something of a partition, the oldest first; and how
+    often they wait for which size, by user."""
 
-    application: Application
-    amount: Resource
+    __slots__ = ("applications", "counts")
+
+    def __init__(self) -> None:
+        self.applications: dict[ApplicationId, Application] = {}
+        self.counts: defaultdict[tuple[str, Resource], int] = defaultdict(int)
+
+    def add(self, application: Application, size: Resource, count: int) -> None:
+        self.applications[application.id] = application
+        self.counts[application.user, size] += count
 
 
 class _Partition:
@@ -197,7 +205,7 @@ class Debts:
         self._rooms: dict[tuple[str, Resource], Resource] = {}
         self._returns: dict[tuple[str, str, Resource, tuple[str, ...] | None], bool] = {}
         self._promised: dict[ApplicationId, Resource] = {}
-        self._waiting: dict[str, dict[str, list[_Waiting]]] = {}
+        self._lines: dict[str, dict[str, _Line]] = {}
         self._partitions: dict[str, _Partition] = defaultdict(lambda: _Partition(state.none))
         self.levels: dict[tuple[str, str], PartitionLevel] = {}
         self.counted = 1 if state.counts_memory_alone else len(state.none)
@@ -234,35 +242,35 @@ class Debts:
         if any(excess):
             partition.above.append((level.queue, excess))
 
-    def waiting(self, queue: str, label: str) -> Sequence["_Waiting"]:
+    def waiting(self, queue: str, label: str) -> Sequence[Application]:
         """The applications of a leaf that wait for something of a partition, the oldest first."""
-        if queue not in self._waiting:
-            self._waiting[queue] = self._find_waiting(queue)
-        return self._waiting[queue].get(label, ())
+        line = self._line(queue, label)
+        return () if line is None else [*line.applications.values()]
 
-    def _find_waiting(self, queue: str) -> dict[str, list["_Waiting"]]:
+    def _line(self, queue: str, label: str) -> _Line | None:
+        lines = self._lines.get(queue)
+        if lines is None:
+            lines = self._lines[queue] = self._find_lines(queue)
+        return lines.get(label)
+
+    def _find_lines(self, queue: str) -> dict[str, _Line]:
         state = self._state
-        found: dict[str, list[_Waiting]] = {}
+        lines: dict[str, _Line] = defaultdict(_Line)
         leaf = state.queues.get(queue)
-        attempts = () if leaf is None else leaf.attempts
-        self.work += 5 * len(attempts)
-        for number in attempts:
-            application = state.applications[number]
-            asks = application.attempt.asks
-            if application.over or number in state.deferred:
+        attempts = {} if leaf is None else leaf.attempts
+        self.work += 2 * len(attempts)
+        deferred, gangs = state.deferred, state.gangs
+        for number, attempt in attempts.items():
+            asks, application = attempt.asks, attempt.application
+            if application.over or (deferred and number in deferred):
                 continue
-            amounts: dict[str, Resource] = {}
-            for key in (*asks.wanting, *asks.withheld):
-                if key.anywhere is not None:
-                    amount = scale(key.anywhere.resource, key.anywhere.count)
-                    amounts[key.label] = add(amounts.get(key.label, state.none), amount)
-            if state.gangs and (paused := self._paused_gangs(application)):
-                label = _label(application)
+            for key in (*asks.wanting, *asks.withheld) if asks.withheld else asks.wanting:
+                if (ask := key.anywhere) is not None:
+                    lines[key.label].add(application, ask.resource, ask.count)
+            if gangs and (paused := self._paused_gangs(application)):
                 lacks = total((_lacking(*one) for one in paused), len(state.none))
-                amounts[label] = add(amounts.get(label, state.none), lacks)
-            for label, amount in amounts.items():
-                found.setdefault(label, []).append(_Waiting(application, amount))
-        return found
+                lines[_label(application)].add(application, lacks, 1)
+        return lines
 
     def _paused_gangs(self, application: Application) -> list[tuple[GroupProgress, Gang]]:
         gangs = self._state.gangs
@@ -279,17 +287,17 @@ class Debts:
     def pending(self, queue: str, label: str) -> dict[str, Resource]:
         """What waits in a leaf for a partition, by user."""
         users: dict[str, Resource] = {}
-        for application, amount in self.waiting(queue, label):
-            user = application.user
-            users[user] = add(users[user], amount) if user in users else amount
+        line = self._line(queue, label)
+        for (user, size), count in () if line is None else line.counts.items():
+            users[user] = add(users.get(user, self._state.none), scale(size, count))
         return users
 
     def owed(self, queue: str, label: str) -> Resource:
         """What a leaf is owed of a partition."""
-        level, waiting = self.levels.get((queue, label)), self.waiting(queue, label)
-        if level is None or not waiting:
+        level, pending = self.levels.get((queue, label)), self.pending(queue, label)
+        if level is None or not pending:
             return self._state.none
-        demand = total((level.used, *(one.amount for one in waiting)), len(level.used))
+        demand = total((level.used, *pending.values()), len(level.used))
         return owed(level.used, level.share, demand, self.total_of(label), self.counted)
 
     def claims(self, queue: str, label: str) -> list[Claim]:
@@ -298,8 +306,8 @@ class Debts:
         gap = _Gap(queue, label, self.owed(queue, label), self._partitions[label])
         if not any(gap.owed):
             return []
-        for waiting in self.waiting(queue, label)[:MOST_LOOKED]:
-            self._claim(gap, waiting.application)
+        for application in self.waiting(queue, label)[:MOST_LOOKED]:
+            self._claim(gap, application)
             if not any(gap.rest):
                 break
         return gap.claims

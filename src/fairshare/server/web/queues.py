@@ -142,7 +142,7 @@ async def explain_owed(request: Request) -> Response:
         owed, place, _claimed(debts, below, claims), lambda claim: _explained(server, claim)
     )
     since_ms = await run_in_threadpool(_owed_since_ms, server, name, place) if owed else None
-    waiting = {one.application.id for place in below for one in debts.waiting(*place)}
+    waiting = {one.id for place in below for one in debts.waiting(*place)}
     return answer(
         Owed(
             queue=name,
