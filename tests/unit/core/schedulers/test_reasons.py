@@ -9,6 +9,7 @@ from fairshare.core.model.inputs import (
     ContainerExited,
     DrainNode,
     KillApplication,
+    MoveApplication,
     NodeLost,
     SetSafeMode,
     SubmitApplication,
@@ -16,6 +17,8 @@ from fairshare.core.model.inputs import (
     UpdateShares,
 )
 from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
 from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.reasons import Cause
@@ -193,6 +196,41 @@ def test_the_capacity_schedulers_limit_on_parallel_applications():
     cluster.run()
     (reason,) = cluster.why(two)
     assert (reason.cause, reason.queue, reason.count) == (Cause.QUEUE_APPLICATIONS, "root.a", 1)
+
+
+def two_leaves(**limits):
+    """Two leaves, a with a quarter of the cluster and these limits, on two nodes."""
+    queues = {
+        "root": CapacityQueue(children=("a", "b"), capacity=Percentage(100.0)),
+        "root.a": CapacityQueue(capacity=Percentage(25.0), maximum_master_share=1.0, **limits),
+        "root.b": CapacityQueue(capacity=Percentage(75.0)),
+    }
+    settings = CapacitySettings(queues=queues, maximum_allocation=(65536, 64))
+    return Cluster("capacity", settings, (("n1", (8192, 8)), ("n2", (8192, 8))))
+
+
+@pytest.mark.parametrize(
+    "limits", [{"maximum_capacity": Percentage(25.0)}, {"minimum_user_limit_percent": 50.0}]
+)
+def test_a_limit_that_its_own_reservation_has_reached_is_not_the_reason(limits):
+    cluster = two_leaves(**limits)
+    cluster.submit(ask(2, 5120), queue="root.b", user="bob")
+    cluster.run()
+    one = cluster.submit(ask(1, 4096))
+    cluster.run()
+    cluster.submit(ask(1), user="eve")  # which may halve the limit of ann
+    assert [reason.cause for reason in cluster.why(one)] == [Cause.RESERVED_HERE]
+
+
+def test_max_parallel_apps_is_the_reason_also_where_a_move_has_made_room():
+    """As in Hadoop the application is held back until one of a full queue ends."""
+    cluster = two_leaves(maximum_parallel_applications=1)
+    one, two = (cluster.submit(ask(1)) for _ in range(2))
+    cluster.feed(MoveApplication(one, "root.b"))
+    cluster.run()
+    (reason,) = cluster.why(two)
+    assert (reason.cause, reason.queue, reason.count) == (Cause.QUEUE_APPLICATIONS, "root.a", 1)
+    assert cluster.containers(two) == 0
 
 
 def test_safe_mode_is_the_reason_before_all_others(cluster):

@@ -60,7 +60,7 @@ class CapacityLimits:
             for queue in leaf.path
             if queue.runnable >= queue.maximum_parallel
         ]
-        # There is room since an application was moved: it starts when the next one ends.
+        # There is room since an application was moved: it starts when one of a full queue ends.
         least = min(leaf.path, key=lambda queue: queue.maximum_parallel)
         if not reasons and most < least.maximum_parallel:
             return [running_applications(most, user=user)]
