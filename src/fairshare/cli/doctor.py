@@ -98,7 +98,7 @@ def examine(conf: Path, open_client: type[Client], url: str | None) -> Iterator[
     cluster: Cluster | None = None
     if url is None and URL_VARIABLE not in os.environ and settings is not None:
         with contextlib.suppress(ServerUnreachable):  # its own, before the one that clients find
-            url = find_url({STATE_VARIABLE: str(settings.state_directory.expanduser())})
+            url = find_url({STATE_VARIABLE: str(settings.state_directory)})
     try:
         with open_client(url) as client:
             cluster = client.cluster()
@@ -292,7 +292,7 @@ def _gpus(settings: LiveSettings) -> Finding:
 
 
 def _disk(settings: LiveSettings) -> Finding:
-    wanted = settings.state_directory.expanduser()
+    wanted = settings.state_directory
     place = next((one for one in (wanted, *wanted.parents) if one.exists()), Path("/"))
     try:
         free, size = room_of(place)

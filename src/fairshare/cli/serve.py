@@ -187,7 +187,7 @@ def command(
         check_exposure(settings)
         setup = import_module(ENGINES[settings.engine].setup)
         make = setup.prepared(settings)
-        place = settings.state_directory.expanduser()
+        place = settings.state_directory
         answer = partial(setup.serve_as_standby, settings)
         if settings.run_as == "user":
             # Users can traverse the state directory: they must not have access to new files in it.
@@ -284,7 +284,7 @@ async def _lead(
     assert settings.state.url is not None
     return await wait_to_lead(
         settings.state.url,
-        settings.state_directory.expanduser(),
+        settings.state_directory,
         settings.state.takeover_s,
         standby=standby,
         serve_as_standby=serve_as_standby,
@@ -299,7 +299,7 @@ def _stop_what_runs(settings: LiveSettings) -> None:
     has given them up, and may run their tasks again."""
     from fairshare.server.engines import local_engine
 
-    place = settings.state_directory.expanduser()
+    place = settings.state_directory
     if not runs_here(settings.engine) or not (place / "containers").is_dir():
         return
     engine = local_engine(settings, place)

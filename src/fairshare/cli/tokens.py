@@ -191,7 +191,7 @@ def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
         conf = default_directory() if (default_directory() / "fairshare.toml").exists() else None
     if conf is not None:
         settings = read_settings(conf, Overrides(state_directory=state))
-        return settings.state_directory.expanduser(), settings.authentication.tokens
+        return settings.state_directory, settings.authentication.tokens
     # Programs of executors make this directory, too.
     if state is None and StateDirectory(DEFAULT_STATE_DIRECTORY.expanduser()).identity() is None:
         raise Failure(

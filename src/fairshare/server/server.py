@@ -216,7 +216,7 @@ class LiveServer:
 
     def _connect(self) -> None:
         """Connect the callbacks of the parts."""
-        self.state_metrics = StateMetrics(self.service, self.settings.state_directory)
+        self.state_metrics = StateMetrics(self.service, self.directory.path)
         self.metrics.registry.register(GpuCollector(self.engine, self._gpu_holders))
         self.metrics.show_streams(lambda: self.open_streams)
         self.service.on_turn = self.metrics.turn

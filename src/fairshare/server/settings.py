@@ -227,7 +227,7 @@ def _retention(configuration: Configuration) -> RetentionSettings:
 
 def _state_directory(configuration: Configuration, overrides: Overrides) -> Path:
     written = configuration.shell.server.state_directory
-    return overrides.state_directory or Path(written or DEFAULT_STATE_DIRECTORY)
+    return (overrides.state_directory or Path(written or DEFAULT_STATE_DIRECTORY)).expanduser()
 
 
 def _kept(directory: Path, overrides: Overrides) -> tuple[dict[str, str] | None, ResourceTypes]:
@@ -240,7 +240,7 @@ def _kept(directory: Path, overrides: Overrides) -> tuple[dict[str, str] | None,
     kept = read_kept(path) if collected.store.kind == "persistent" else None
     identity = None
     with contextlib.suppress(FairshareError):  # the server reports it at its start
-        identity = StateDirectory(path.expanduser()).identity()
+        identity = StateDirectory(path).identity()
     if identity is None or identity.scheduler != collected.scheduler:
         identity = None
     return (

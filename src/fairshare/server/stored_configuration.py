@@ -28,7 +28,7 @@ def read_kept(state_directory: Path) -> Kept | None:
     """The properties that an earlier server stored; None if there are none. Raises
     FairshareError."""
     return read_json_file(
-        state_directory.expanduser() / FILE,
+        state_directory / FILE,
         Kept,
         "Mend it, or delete it: then capacity-scheduler.xml counts again",
     )

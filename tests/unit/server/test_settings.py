@@ -47,6 +47,13 @@ def test_without_overrides_the_configuration_counts(tmp_path):
     assert list(fair.allocations.queues) == ["root.a"]
 
 
+def test_the_state_is_in_the_home_of_the_account_unless_a_place_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    directory = directory_of(tmp_path, "fair.FairScheduler")
+    below_home = tmp_path / "home" / ".local" / "state" / "fairshare"
+    assert read_settings(directory, Overrides()).state_directory == below_home
+
+
 def test_every_override_takes_precedence_over_the_configuration(tmp_path):
     overrides = Overrides(
         host="localhost",

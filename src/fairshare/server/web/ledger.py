@@ -47,7 +47,7 @@ async def show_ledger(request: Request) -> Response:
         user=parameters.get("user"),
         by=by,
     )
-    directory = server.settings.state_directory
+    directory = server.directory.path
     queues = tuple(server.service.state.queues)
     waiting: asyncio.Semaphore = request.app.state.accounting_questions
     async with waiting:
