@@ -4,6 +4,8 @@ from typing import Final
 
 import msgspec
 
+from fairshare.api.showing import framed, shown
+
 LEDGER_GROUPS: Final = ("hour", "queue", "user", "label")
 """What the ledger can be divided by, besides the resource types."""
 
@@ -44,3 +46,6 @@ class Ledger(msgspec.Struct, frozen=True):
     causes: dict[str, str]
     lines: tuple[LedgerLine, ...]
     more: bool = False
+
+    _repr_html_ = shown
+    to_frame = framed

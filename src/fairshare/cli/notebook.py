@@ -23,9 +23,11 @@ from fairshare.api.accounting import (
     ReportRow,
 )
 from fairshare.api.cron import CronJob
+from fairshare.api.ledger import Ledger, LedgerLine
 from fairshare.api.showing import Rows
 from fairshare.cli import apps, cron, history, nodes, queues, status
 from fairshare.cli.cells import bar, duration_text
+from fairshare.cli.ledger import ledger_parts
 from fairshare.cli.lists import field_column, list_table
 from fairshare.cli.tables import PIPE_WIDTH, Cell, Facts, Indented, Listing, Part, Pipe, Styled
 from fairshare.cli.why import owed_parts, reason_parts
@@ -232,6 +234,7 @@ PARTS: Final[Mapping[type, Callable[[Any], Sequence[Part | None]]]] = {
     PastApplications: _past_parts,
     PastContainers: _past_parts,
     Report: _report_parts,
+    Ledger: ledger_parts,
 }
 
 
@@ -251,6 +254,8 @@ def frame_of(answer: Any) -> Any:
         answer = Rows(answer.applications, PastApplication)
     elif isinstance(answer, PastContainers):
         answer = Rows(answer.containers, PastContainer)
+    elif isinstance(answer, Ledger):
+        answer = Rows(answer.lines, LedgerLine)
     elif isinstance(answer, Report):
         by, answer = answer.by, Rows(answer.rows, ReportRow)
     flat = [_flat(msgspec.to_builtins(row)) for row in answer]

@@ -10,6 +10,7 @@ import pytest
 
 from fairshare.api.accounting import PastApplication, PastApplications, Report, ReportRow
 from fairshare.api.applications import Application, Container, GroupProgress, Progress, Reason, Task
+from fairshare.api.ledger import Ledger, LedgerLine
 from fairshare.api.nodes import Node
 from fairshare.api.queues import Holder, Owed, OwedPart, Queue
 from fairshare.api.showing import Rows
@@ -85,6 +86,15 @@ ANSWERS = [
     Rows([Container(id="c1", node=ATTACK, outcome=ATTACK, state="COMPLETE")], Container),
     PastApplications((PastApplication(id="1", name=ATTACK, user=ATTACK),), more=True),
     Report(by=("user",), rows=(ReportRow(group=(ATTACK,)),)),
+    Ledger(
+        by=("queue", "user"),
+        since_ms=0,
+        until_ms=9,
+        begin_ms=0,
+        complete_ms=9,
+        causes={ATTACK: ATTACK},
+        lines=(LedgerLine(resource="vcores", queue="root.a", user=ATTACK, owed={ATTACK: 3}),),
+    ),
     Owed(
         queue="root.a",
         type="vcores",
@@ -176,6 +186,18 @@ def test_a_frame_of_a_report_has_what_it_is_grouped_by():
     rows, columns = report.to_frame()
     assert columns[:2] == ["user", "day"]
     assert (rows[0]["user"], rows[0]["day"], rows[0]["failed"]) == ("ann", "2026-11-27", 2)
+
+
+@pytest.mark.usefixtures("pandas")
+def test_a_frame_of_the_ledger_has_a_row_for_each_line_and_a_column_for_each_cause():
+    lines = (
+        LedgerLine(resource="vcores", queue="root.a", entitled=5, owed={"lender": 3}),
+        LedgerLine(resource="vcores", queue="root.b", entitled=2),
+    )
+    rows, columns = Ledger(("queue",), 0, 9, 0, 9, {}, lines).to_frame()
+    assert [(row["queue"], row["entitled"]) for row in rows] == [("root.a", 5), ("root.b", 2)]
+    assert rows[0]["owed.lender"] == 3
+    assert "owed.lender" in columns
 
 
 @pytest.mark.usefixtures("pandas")

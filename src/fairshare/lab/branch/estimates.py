@@ -30,7 +30,6 @@ from fairshare.server.side_file import (
     open_side_file_for_reading,
     transaction,
 )
-from fairshare.wording import counted
 
 FILE: Final = "estimates.sqlite3"
 FORMAT: Final = 1
@@ -233,8 +232,8 @@ def estimate(
             enough.append(number)
         else:
             reason = (
-                f"{counted(samples, 'application')} of this cluster ended by itself so far, and"
-                f" {LEAST_SAMPLES} are needed"
+                f"fewer than {LEAST_SAMPLES} applications of this cluster have ended by themselves"
+                f" ({samples} so far)"
             )
             found[number] = msgspec.structs.replace(found[number], reason=reason)
     if not enough:

@@ -2,6 +2,7 @@
 live one.
 """
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from fairshare.client import Client
 from fairshare.client.discovery import state_directory
 from fairshare.lab.branch.history import NOW, Cut, History, Moment
 from fairshare.lab.branch.past_server import client_of
+from fairshare.runtime.journal.sqlite import JOURNAL_FILE
 
 SHOWING: Final = ("queues", "apps", "why", "eta", "nodes")
 """The verbs that a moment answers."""
@@ -46,10 +48,30 @@ class CutType(click.ParamType[Cut]):
 
 CUT: Final = CutType()
 
+
+class StatePath(click.Path):
+    """A state directory. Of a file in it the directory is named: a shell makes files of `DIR/*`,
+    and the further ones would be arguments."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """The path; a usage error says which directory to name."""
+        path = Path(value)
+        if path.is_file() and path.name != JOURNAL_FILE:
+            self.fail(f"{path} is a file: name the directory, {path.parent}", param, ctx)
+        return path
+
+
+STATE_PATH: Final = StatePath(path_type=Path)
+
 against = click.option(
     "--against",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=STATE_PATH,
     default=state_directory,
     help="The state directory; its server may be running."
     " [default: FAIRSHARE_STATE, ~/.local/state/fairshare]",

@@ -12,7 +12,7 @@ from fairshare.client import Client
 from fairshare.client.exchange import path_of
 from fairshare.lab.branch.history import NOW, Cut, History
 from fairshare.lab.branch.past_server import client_of
-from fairshare.lab.verbs.at import CUT
+from fairshare.lab.verbs.at import CUT, STATE_PATH
 
 
 @click.command
@@ -21,7 +21,7 @@ from fairshare.lab.verbs.at import CUT
 @click.option(
     "--against",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=STATE_PATH,
     help="Ask no server: read the journal of this state directory.",
 )
 @click.option("--at", "cut", type=CUT, help="The moment, as for `at`. It needs --against.")

@@ -134,12 +134,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 def answer_from(connection: sqlite3.Connection, asked: Asked, queues: Sequence[str]) -> Ledger:
     """The answer to a question; `queues` are those that exist now.
 
-    Raises InputError: `before-the-ledger`, `no-such-queue`, `no-such-user`, `too-long`.
+    Raises InputError: `no-ledger`, `before-the-ledger`, `after-the-ledger`, `no-such-queue`,
+    `no-such-user`, `too-long`.
     """
     progress = progress_of(connection)
     if progress is None:
         raise InputError(
-            "no-ledger", "the ledger is empty: it begins with the first minute of a server"
+            "no-ledger", "there is no ledger yet: a server begins it about a minute after its start"
         )
     first = connection.execute("SELECT min(hour_ms) FROM amounts").fetchone()[0]
     begin_ms = progress.begin_ms if first is None else max(progress.begin_ms, first)
@@ -147,6 +148,11 @@ def answer_from(connection: sqlite3.Connection, asked: Asked, queues: Sequence[s
         raise InputError(
             "before-the-ledger",
             f"the ledger begins at {_instant(begin_ms)}: nothing is known of a time before",
+        )
+    if asked.since_ms - asked.since_ms % HOUR_MS > progress.now_ms:
+        raise InputError(
+            "after-the-ledger",
+            f"the ledger goes up to {_instant(progress.now_ms)}: nothing is known of a later time",
         )
     until_s = time.monotonic() + TIME_LIMIT_S
     connection.set_progress_handler(lambda: time.monotonic() > until_s, _STEPS)
@@ -234,7 +240,10 @@ def _check_names(connection: sqlite3.Connection, asked: Asked, queues: Sequence[
             (name, len(name) + 1, f"{name}."),
         ).fetchone()
         if known is None and name not in queues:
-            raise InputError("no-such-queue", f"the ledger knows no queue '{name}'")
+            raise InputError(
+                "no-such-queue",
+                f"the ledger knows no queue '{name}': `fairshare ledger` lists all of them",
+            )
     if asked.user is not None:
         known = connection.execute(
             "SELECT 1 FROM amounts WHERE user = ? LIMIT 1", (asked.user,)
@@ -250,7 +259,7 @@ def ask_file(directory: Path, asked: Asked, queues: Sequence[str]) -> Ledger:
     """The answer from the file of a state directory. Raises InputError."""
     if not (directory / FILE).exists():
         raise InputError(
-            "no-ledger", "the ledger is empty: it begins with the first minute of a server"
+            "no-ledger", "there is no ledger yet: a server begins it about a minute after its start"
         )
     try:
         with closing(open_side_file_for_reading(directory / FILE)) as connection:

@@ -26,7 +26,7 @@ async def test_without_enough_applications_that_have_ended_there_is_no_estimate(
     assert answer.status_code == 200, answer.text
     found = answer.json()
     assert (found["draws"], found["samples"], found["start"]) == (0, 0, None)
-    assert "20 are needed" in found["reason"]
+    assert "fewer than 20 applications" in found["reason"]
 
 
 async def test_an_application_that_waits_has_an_estimate_of_its_start_and_end(page):

@@ -19,7 +19,7 @@ def hour_ms(page):
     """The present hour, of which the ledger has something."""
     now_ms = page.server.service.now_ms()
     hour_ms = now_ms - now_ms % HOUR_MS
-    file = LedgerFile(page.server.settings.state_directory)
+    file = LedgerFile(page.server.directory.path)
     rows = [
         row(hour_ms, "ann", "delivered", 9),
         row(hour_ms, "ann", "borrowed", 4),
@@ -60,6 +60,7 @@ async def test_lines_are_divided_as_asked(page, hour_ms):
         ("?by=node", "bad-request"),
         ("?since=5&until=5", "bad-request"),
         ("?since=0&until=1000", "before-the-ledger"),
+        ("?since=9000000000000", "after-the-ledger"),
         ("?queue=nowhere", "no-such-queue"),
         ("?user=eve", "no-such-user"),
     ],
@@ -70,9 +71,9 @@ async def test_what_the_ledger_does_not_know_is_refused(page, hour_ms, query, co
     assert answer.json()["code"] == code, answer.text
 
 
-async def test_an_empty_ledger_says_so(page):
+async def test_a_ledger_that_has_not_begun_is_not_there_yet(page):
     answer = await page.get("/ledger")
-    assert answer.json()["code"] == "no-ledger"
+    assert (answer.status_code, answer.json()["code"]) == (503, "no-ledger")
 
 
 async def test_the_debts_are_a_metric(page, hour_ms):

@@ -1,0 +1,110 @@
+"""The tables of the ledger, for the command line and notebooks."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from fairshare.api.ledger import Ledger, LedgerLine
+from fairshare.cli.cells import instant_text, short_queue
+from fairshare.cli.instants import moment_text
+from fairshare.cli.lists import Shown, list_table
+from fairshare.cli.tables import Column, Listing, Part, Styled
+from fairshare.core.model.resources import MEMORY, VCORES
+from fairshare.documents.gpus import GPU
+
+_UNITS: Final = {MEMORY: (1_024, "GB"), VCORES: (1, "vcore"), GPU: (1, "GPU")}
+_SPANS: Final = ((3_600_000, "hours"), (60_000, "minutes"), (1_000, "seconds"))
+
+
+def ledger_parts(found: Ledger) -> list[Part]:
+    """A table for each resource type, and below it what was owed by cause."""
+    begin_ms = max(found.since_ms - found.since_ms % 3_600_000, found.begin_ms)
+    end_ms = min(found.until_ms, found.complete_ms)
+    parts: list[Part] = [
+        Styled(f"From {instant_text(begin_ms)} to {instant_text(end_ms)}.", style="dim")
+    ]
+    for resource in dict.fromkeys(line.resource for line in found.lines):
+        lines = [line for line in found.lines if line.resource == resource]
+        parts += _of_type(found, resource, lines)
+    if not found.lines:
+        parts.append(Styled("Nothing was delivered or owed in this period."))
+    if found.more:
+        parts.append(Styled("There are further lines: choose a queue, or a shorter period."))
+    return parts
+
+
+def _of_type(found: Ledger, resource: str, lines: Sequence[LedgerLine]) -> list[Part]:
+    """The table of one type, and below it the debts by cause."""
+    per, unit = _UNITS.get(resource, (1, resource))
+    whole = _sum(resource, lines)
+    span_ms, span = next(
+        (one for one in _SPANS if whole.entitled + whole.delivered >= per * one[0]), _SPANS[-1]
+    )
+
+    def hours(amount: int) -> str:
+        return f"{amount / per / span_ms:,.2f}"
+
+    def part(amount: int, whole: int) -> str:
+        return f"{amount / whole:.1%}" if whole else "-"
+
+    groups: dict[str, Shown[LedgerLine]] = {
+        "hour": Shown("Hour", whole=True, of=lambda one: moment_text(one.hour_ms)),
+        "queue": Shown("Queue", of=lambda one: short_queue(one.queue or "")),
+        "user": Shown("User", of=lambda one: "(not asked for)" if one.user == "" else one.user),
+        "label": Shown("Partition", of=lambda one: "(default)" if one.label == "" else one.label),
+    }
+    columns = [column for name, column in groups.items() if name in found.by]
+
+    def amount(title: str, of: Callable[[LedgerLine], int]) -> Shown[LedgerLine]:
+        return Shown(title, right=True, whole=True, of=lambda one: hours(of(one)))
+
+    columns += [
+        amount("Entitled", lambda one: one.entitled),
+        amount("Delivered", lambda one: one.delivered),
+        amount("Borrowed", lambda one: one.borrowed),
+        amount("Lent", lambda one: one.lent),
+        amount("Idle", lambda one: one.idle),
+        amount("Owed", lambda one: sum(one.owed.values())),
+        Shown(
+            "Of its share",
+            right=True,
+            whole=True,
+            of=lambda one: part(sum(one.owed.values()), one.entitled),
+        ),
+        Shown("Most by", of=lambda one: next(iter(one.owed), None)),
+    ]
+    rows = list_table(columns, lines).rows
+    if len(lines) > 1:
+        (last,) = list_table(columns, [whole]).rows
+        rows.append([Styled("all"), *last[1:]] if found.by else last)
+    parts: list[Part] = [Styled(f"{unit} {span}", style="bold"), Listing(columns, rows)]
+    debts = sum(whole.owed.values())
+    if debts:
+        causes = (
+            Column("Owed by"),
+            Column("Amount", right=True, whole=True),
+            Column("Part", right=True, whole=True),
+            Column("Which is"),
+        )
+        cells = [
+            (cause, hours(amount), part(amount, debts), found.causes.get(cause, ""))
+            for cause, amount in whole.owed.items()
+        ]
+        parts.append(Listing(causes, cells))
+    return parts
+
+
+def _sum(resource: str, lines: Sequence[LedgerLine]) -> LedgerLine:
+    """All lines together."""
+    owed = Counter[str]()
+    for line in lines:
+        owed.update(line.owed)
+    return LedgerLine(
+        resource=resource,
+        entitled=sum(line.entitled for line in lines),
+        delivered=sum(line.delivered for line in lines),
+        borrowed=sum(line.borrowed for line in lines),
+        lent=sum(line.lent for line in lines),
+        idle=sum(line.idle for line in lines),
+        owed=dict(owed.most_common()),
+    )
