@@ -169,7 +169,7 @@ class Follower:
         state has not changed.
 
         Raises InputError: `too-many-questions`, `no-answer-yet` if the process has not read the
-        journal by now, `no-answer`, and the refusals of each question.
+        journal by now, `no-answer`, `stopping`, and the refusals of each question.
         """
         if within_s < MOST_S and not self._ready.is_set():
             self._soon()
@@ -190,6 +190,12 @@ class Follower:
                 return answer
         except TimeoutError:
             raise self._late(within_s) from None
+        except asyncio.CancelledError:
+            if not self._closed:
+                raise
+            raise InputError(
+                "stopping", "the server is stopping: ask again when it is back"
+            ) from None
 
     def _soon(self) -> None:
         """Let the process start, if it does not run, while no caller waits for it."""

@@ -106,3 +106,12 @@ async def test_a_server_that_stops_answers_no_more(follower):
     with pytest.raises(InputError) as refused:
         await ask(follower, "ann", 1)
     assert refused.value.code == "stopping"
+
+
+async def test_a_question_without_an_answer_is_refused_when_the_server_stops(follower, tmp_path):
+    asked = asyncio.create_task(ask(follower, "ann", 1))
+    await until((tmp_path / "asked-1").exists)
+    await follower.close()
+    with pytest.raises(InputError) as refused:
+        await asked
+    assert refused.value.code == "stopping"
