@@ -154,16 +154,12 @@ def count_pending(attempt: CapacityAttempt) -> None:
     """Update the queues' pending resources to an application's asks."""
     leaf = attempt.leaf
     pending = attempt.asks.pending
-    if pending == attempt.pending and not attempt.labelled:
+    if not attempt.labelled and not any(key.label for key in attempt.asks.wanting):
+        if pending != attempt.pending:
+            attempt.pending = pending
+            _count(leaf, attempt, "", pending)
         return
     attempt.pending = pending
-    if not attempt.labelled:
-        for key in attempt.asks.wanting:
-            if key.label:
-                break
-        else:
-            _count(leaf, attempt, "", pending)
-            return
     attempt.labelled = True
     for label in (*attempt.counted, *(key.label for key in attempt.asks.wanting)):
         _count(leaf, attempt, label, attempt.asks.pending_on(label))

@@ -304,7 +304,8 @@ class Heartbeat:
             return False
         room.need = state.none
         record = leaf.users.get(user)
-        missed = leaf.users.missed(user)
+        # Hadoop keeps this answer for each partition (AbstractLeafQueue.getUserLimitCache).
+        missed = None if self.label else leaf.users.missed(user)
         if record is None or (missed is not None and c.fits(attempt.reserved, missed)):
             return False
         limit = limits.user_limit(state, leaf, user, self.label, ignore=self.ignore)
