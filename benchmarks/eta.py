@@ -29,7 +29,7 @@ from fairshare.core.model.work import TaskGroup
 from fairshare.core.record import Record
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.errors import InputError
-from fairshare.lab.branch.calibration import Outcome, stretch, stretched
+from fairshare.lab.branch.calibration import Outcome, stretch
 from fairshare.lab.branch.eta import LEAST_SAMPLES, Submissions, draws, quantile
 from fairshare.lab.branch.history import History
 from fairshare.lab.branch.lives import RunTimes
@@ -59,7 +59,8 @@ class Source(NamedTuple):
 
 
 class Row(msgspec.Struct):
-    """An estimate: of what and when; what was drawn and said (ms after it), and what happened."""
+    """An estimate: of what and when; what was drawn and said (ms after it), and what happened;
+    whether it was said to be calibrated."""
 
     kind: str
     application: ApplicationId
@@ -69,6 +70,7 @@ class Row(msgspec.Struct):
     drawn_p90: int | None
     said_p50: int | None = None
     said_p90: int | None = None
+    calibrated: bool = False
 
 
 def made() -> Source:
@@ -191,8 +193,9 @@ def estimated(source: Source, points: int, most: int, count: int, most_s: float)
 def calibrated(rows: list[Row]) -> None:
     """Fill in what is said, in the order of time: from outcomes that were known at that moment."""
     for row in rows:
-        row.said_p50 = stretched(row.drawn_p50, stretch(0.5, known(rows, row, p90=False)))
-        row.said_p90 = stretched(row.drawn_p90, stretch(0.9, known(rows, row, p90=True)))
+        row.said_p50 = stretch(0.5, known(rows, row, p90=False)).of(row.drawn_p50)
+        most = stretch(0.9, known(rows, row, p90=True))
+        row.said_p90, row.calibrated = most.of(row.drawn_p90), most.calibrated
 
 
 def known(rows: list[Row], now: Row, *, p90: bool) -> list[Outcome]:
@@ -227,12 +230,15 @@ def table(name: str, rows: list[Row]) -> Iterator[str]:
 
         def met(part: str, some: list[Row] = some) -> str:
             values = [(row.actual_ms, getattr(row, part)) for row in some]
-            return f"{sum(said is None or ms <= said for ms, said in values) / len(values):.0%}"
+            of_all = sum(said is None or ms <= said for ms, said in values) / (len(values) or 1)
+            return f"{of_all:.0%}"
 
+        calibrated = [row for row in some if row.calibrated]
         yield (
             f"| {name} | {kind} | {len(some)} | {actual_s:,.0f} s |"
             f" {statistics.median(errors):,.0f} s | {met('drawn_p50')} | {met('said_p50')} |"
             f" {met('drawn_p90')} | {met('said_p90')} |"
+            f" {met('said_p90', calibrated)} of {len(calibrated)} |"
         )
 
 
@@ -253,9 +259,9 @@ def main() -> None:
     ] or [("made", made)]
     print(
         "| history | of | estimates | actual, median | error of P50, median |"
-        " P50 met, drawn | calibrated | P90 met, drawn | calibrated |"
+        " P50 met, drawn | stretched | P90 met, drawn | stretched | of those that were calibrated |"
     )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, source in sources:
         bounds = arguments.points, arguments.most, arguments.draws, arguments.seconds
         rows = list(estimated(source(), *bounds))

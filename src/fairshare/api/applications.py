@@ -376,10 +376,16 @@ class Proved(msgspec.Struct, frozen=True):
 
 class Spread(msgspec.Struct, frozen=True):
     """After how long something happens in half of all cases, and in nine of ten (ms); None: not
-    within a day."""
+    within a day.
+
+    `calibrated`: the outcomes of earlier estimates have stretched it. Until there are enough of
+    them (`outcomes`: how many there are, of the last 100 estimates) it is what was simulated.
+    """
 
     p50_ms: int | None
     p90_ms: int | None
+    outcomes: int = 0
+    calibrated: bool = False
 
 
 class Eta(msgspec.Struct, frozen=True):
@@ -388,8 +394,7 @@ class Eta(msgspec.Struct, frozen=True):
 
     From `draws` simulations with the run times of `samples` applications like it; without an
     estimate `reason` says why there is none. Of the estimates of this cluster that had an outcome
-    in the last seven days, `met` of `of` were not later than the nine of ten that they said;
-    `stretched` says whether such outcomes have changed this one.
+    in the last seven days, `met` of `of` were not later than the nine of ten that they said.
     """
 
     at_ms: int
@@ -399,7 +404,6 @@ class Eta(msgspec.Struct, frozen=True):
     samples: int = 0
     draws: int = 0
     reason: str = ""
-    stretched: bool = False
     met: int = 0
     of: int = 0
 

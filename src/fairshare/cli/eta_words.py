@@ -32,14 +32,23 @@ def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
 def spread_text(spread: Spread) -> str:
     """When something happens, from now on.
 
-    >>> spread_text(Spread(300_000, 540_000)), spread_text(Spread(None, None))
-    ('in about 5m 00s, in 9 of 10 cases within 9m 00s', 'later than in a day')
+    >>> spread_text(Spread(300_000, 540_000, 60, calibrated=True))
+    'in about 5m 00s, in 9 of 10 cases within 9m 00s'
+    >>> spread_text(Spread(300_000, 540_000, 3))
+    'in about 5m 00s, in 9 of 10 simulations within 9m 00s (not yet calibrated: 3 outcomes)'
     """
+    if spread.calibrated:
+        return _spread_text(spread, "cases")
+    note = f"not yet calibrated: {counted(spread.outcomes, 'outcome')}"
+    return f"{_spread_text(spread, 'simulations')} ({note})"
+
+
+def _spread_text(spread: Spread, cases: str) -> str:
     if spread.p50_ms is None:
         return f"later than in {DAY}"
     if spread.p90_ms is not None and spread.p90_ms < 1_000:
         return "within a second"
     half = f"in about {duration_text(spread.p50_ms)}"
     if spread.p90_ms is None:
-        return f"{half}, in more than 1 of 10 cases later than in {DAY}"
-    return f"{half}, in 9 of 10 cases within {duration_text(spread.p90_ms)}"
+        return f"{half}, in more than 1 of 10 {cases} later than in {DAY}"
+    return f"{half}, in 9 of 10 {cases} within {duration_text(spread.p90_ms)}"

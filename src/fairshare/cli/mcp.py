@@ -94,8 +94,9 @@ class Tools:
 
     def eta(self, application: str) -> dict[str, Any]:
         """When an application starts and ends, as spans from at_ms on: within p50_ms in half of all
-        cases, within p90_ms in nine of ten. met of of: how many such limits were met in the last
-        seven days. draws 0: there is no estimate, for the reason. Takes seconds."""
+        cases, within p90_ms in nine of ten; where calibrated is false, of simulations alone. met of
+        of: how many such limits were met in the last seven days. draws 0: there is no estimate, for
+        the reason. Takes seconds."""
         return {"eta": self._client.eta(application)}
 
     def owed(self, queue: str) -> dict[str, Any]:

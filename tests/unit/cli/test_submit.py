@@ -433,3 +433,56 @@ def test_a_ray_program_is_refused_where_ray_is_not_installed(run, cluster, monke
         result = run("submit", "--ray", "--", "python", "train.py")
         assert result.exit_code == code
         assert ("-m pip install 'fairshare[ray]'" in result.stderr) == here
+
+
+ESTIMATE = {
+    "at_ms": 0,
+    "start": {"p50_ms": 60_000, "p90_ms": 120_000, "outcomes": 1},
+    "end": {"p50_ms": None, "p90_ms": None, "outcomes": 30, "calibrated": True},
+    "samples": 20,
+    "draws": 50,
+}
+
+
+def test_a_dry_run_says_when_it_would_start_and_submits_nothing(run, cluster):
+    cluster.answers["POST /estimates"] = ESTIMATE
+    result = run("submit", "--dry-run", "--queue", "ml", "--", "./train")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "The submission would be accepted.",
+        "It would start in about 1m 00s, in 9 of 10 simulations within 2m 00s"
+        " (not yet calibrated: 1 outcome).",
+        "It would end later than in a day.",
+        "From 50 simulations with the run times of 20 applications like it; no estimate of this"
+        " cluster has had an outcome yet.",
+    ]
+    ((path, body),) = cluster.posted()
+    assert path == "/estimates"
+    assert (body["queue"], body["tasks"][0]["arguments"]) == ("ml", ["./train"])
+    found = json.loads(run("submit", "--dry-run", "--json", "--", "./train").stdout)
+    assert (found["draws"], found["start"]["p50_ms"]) == (50, 60_000)
+
+
+def test_a_dry_run_without_an_estimate_says_why(run, cluster):
+    cluster.answers["POST /estimates"] = {"at_ms": 0, "reason": "20 are needed"}
+    result = run("submit", "--dry-run", "true")
+    assert result.stdout.splitlines() == [
+        "The submission would be accepted.",
+        "No estimate of its start and end: 20 are needed.",
+    ]
+
+
+def test_a_dry_run_of_what_is_refused_fails_with_the_reason(run, cluster):
+    refusal = {"code": "unknown-queue", "message": "there is no queue 'ml'"}
+    cluster.answers["POST /estimates"] = httpx.Response(409, json=refusal)
+    result = run("submit", "--dry-run", "--queue", "ml", "true")
+    assert result.exit_code == 1
+    assert "there is no queue 'ml'" in result.stderr
+    assert "accepted" not in result.stdout
+
+
+def test_a_dry_run_has_no_end_to_wait_for(run, cluster):
+    result = run("submit", "--dry-run", "--wait", "true")
+    assert result.exit_code == 2
+    assert "--dry-run submits nothing that --wait could wait for" in result.stderr
+    assert not cluster.posted()

@@ -20,7 +20,7 @@ from fairshare.core.model.identifiers import ApplicationId, application_name
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
-from fairshare.lab.branch.calibration import Outcome, stretch, stretched
+from fairshare.lab.branch.calibration import Outcome, stretch
 from fairshare.lab.branch.eta import LEAST_SAMPLES, Drawn, Submissions, draws, quantile
 from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.simulate.world import Origin
@@ -53,11 +53,10 @@ CREATE INDEX of_kind ON estimates (epoch_ms, kind, known_ms);
 
 
 class Said(NamedTuple):
-    """What is said of an application, and whether earlier outcomes have changed it."""
+    """What is said of an application."""
 
     start: Spread | None
     end: Spread | None
-    stretched: bool
 
 
 class Estimates:
@@ -87,21 +86,15 @@ class Estimates:
 
     def say(self, drawn: Drawn, at_ms: int, *, started: bool) -> Said:
         """What is said of what was drawn at an instant: stretched by what was known then."""
-        end, known = self._spread(END, drawn.ends, at_ms)
-        if started:
-            return Said(None, end, known)
-        start, also = self._spread(START, drawn.starts, at_ms)
-        return Said(start, end, known or also)
+        start = None if started else self._spread(START, drawn.starts, at_ms)
+        return Said(start, self._spread(END, drawn.ends, at_ms))
 
-    def _spread(self, kind: str, values: tuple[int | None, ...], at_ms: int) -> tuple[Spread, bool]:
-        factors = [stretch(part, self._outcomes(kind, part, at_ms)) for part in (0.5, 0.9)]
-        p50_ms, p90_ms = (
-            stretched(quantile(values, part), factor)
-            for part, factor in zip((0.5, 0.9), factors, strict=True)
-        )
+    def _spread(self, kind: str, values: tuple[int | None, ...], at_ms: int) -> Spread:
+        half, most = (stretch(part, self._outcomes(kind, part, at_ms)) for part in (0.5, 0.9))
+        p50_ms, p90_ms = half.of(quantile(values, 0.5)), most.of(quantile(values, 0.9))
         if p50_ms is not None and p90_ms is not None:
             p50_ms = min(p50_ms, p90_ms)
-        return Spread(p50_ms, p90_ms), any(factor != 1.0 for factor in factors)
+        return Spread(p50_ms, p90_ms, most.outcomes, most.calibrated)
 
     def _outcomes(self, kind: str, part: float, at_ms: int) -> list[Outcome]:
         """The earlier estimates at an instant, with what was known of them by then, in the order in
@@ -264,7 +257,6 @@ def estimate(
             start=one.start,
             end=one.end,
             draws=len(drawn[number].ends),
-            stretched=one.stretched,
             met=met,
             of=of,
         )
@@ -284,7 +276,7 @@ def _as_drawn(drawn: Drawn, *, started: bool) -> Said:
         Spread(quantile(values, 0.5), quantile(values, 0.9))
         for values in (drawn.starts, drawn.ends)
     )
-    return Said(None if started else start, end, stretched=False)
+    return Said(None if started else start, end)
 
 
 def submitted(

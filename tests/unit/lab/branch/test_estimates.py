@@ -57,10 +57,10 @@ def test_late_outcomes_stretch_what_is_said_later_and_nothing_before(estimates):
         ended = {f"a{number}": Known(started_ms=number + 1, finished_ms=121_000 + number)}
         estimates.fill_in({number}, States(**ended))
     later = remember(estimates, 99, 200_000)
-    assert later.stretched
+    assert later.end.calibrated
     assert later.end.p90_ms == pytest.approx(121_000, abs=1_000)
     before = estimates.say(Drawn((None,) * 20, (60_000,) * 20), 50_000, started=True)
-    assert before.end.p90_ms == 60_000
+    assert (before.end.p90_ms, before.end.calibrated) == (60_000, False)
     assert before.start is None
 
 
