@@ -304,8 +304,7 @@ class Heartbeat:
             return False
         room.need = state.none
         record = leaf.users.get(user)
-        # Hadoop keeps this answer for each partition (AbstractLeafQueue.getUserLimitCache).
-        missed = None if self.label else leaf.users.missed(user)
+        missed = leaf.users.missed(user, self.label)
         if record is None or (missed is not None and c.fits(attempt.reserved, missed)):
             return False
         limit = limits.user_limit(state, leaf, user, self.label, ignore=self.ignore)

@@ -341,7 +341,7 @@ class CapacityState(CapacityCluster):
             users.compute_again()
         loses = (leaf.held or record.pending_applications < 0) and leaf.may_lose(record.name)
         if loses and limits.is_above(self, leaf, attempt):
-            users.miss(attempt.user, attempt.reserved)
+            users.miss((attempt.user, ""), attempt.reserved)
         seen = attempt.seen
         if seen is None or seen[0] is not leaf or seen[1] is not record:
             orders.look_at(attempt)

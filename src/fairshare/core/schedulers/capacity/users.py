@@ -83,11 +83,11 @@ class Users:
     computed, at version `counted` (it counts for the masters' limit alone); `only_waiting` is the
     present number. `masters` counts the masters that receive a headroom from this leaf: with any of
     them the limits are recomputed after each input. `missed_users` are users whose application had
-    its turn while they had no record, or were above their limit and may lose their record: with the
-    version then and that application's reservation. As in Hadoop they get nothing until the version
-    changes, even if they have a record by then. `orphaned` are users whose record was removed
-    although an application of theirs is active, since the end of one that was held back had reduced
-    the count too far.
+    its turn while they had no record, or, with a partition, were above their limit there and may
+    lose their record: with the version then and that application's reservation. As in Hadoop they
+    get nothing until the version changes, even if they have a record by then. `orphaned` are users
+    whose record was removed although an application of theirs is active, since the end of one that
+    was held back had reduced the count too far.
     """
 
     __slots__ = (
@@ -135,7 +135,7 @@ class Users:
         self.counted_weight = 0.0
         self.stirs = False
         self.orphaned: dict[str, None] = {}
-        self.missed_users: dict[str, tuple[int, Resource]] = {}
+        self.missed_users: dict[str | tuple[str, str], tuple[int, Resource]] = {}
         self.leaf: Leaf | None = None
         self.to_recompute: list[
             Users
@@ -176,15 +176,18 @@ class Users:
         self.only_waiting += user.only_waits
         return user
 
-    def miss(self, name: str, reserved: Resource) -> None:
-        """Record that an application had its turn whose user has no record or is above its
-        limit."""
-        self.missed_users[name] = (self.version, reserved)
+    def miss(self, user: str | tuple[str, str], reserved: Resource) -> None:
+        """Record that an application had its turn whose user has no record, or, of a user and a
+        partition, is above its limit there."""
+        self.missed_users[user] = (self.version, reserved)
 
-    def missed(self, name: str) -> Resource | None:
+    def missed(self, name: str, label: str = "") -> Resource | None:
         """The reservation recorded for a user by `miss`, if nothing has changed since."""
-        found = self.missed_users.get(name)
-        return None if found is None or found[0] != self.version else found[1]
+        for user in (name, (name, label)):
+            found = self.missed_users.get(user)
+            if found is not None and found[0] == self.version:
+                return found[1]
+        return None
 
     def changed(self) -> None:
         """Start a new version: a limit may have changed."""

@@ -143,6 +143,19 @@ def test_an_application_that_is_over_leaves_nothing_behind_whatever_its_priority
     assert (queue["pending_apps"], queue["running_apps"]) == (0, 0)
 
 
+def test_a_master_that_waits_after_a_move_counts_once_when_its_node_is_relabelled():
+    """Hadoop counts it on the new partition although the queue has not counted it on the old one:
+    the limit there is 1024 more than is used from then on, and 1024 less on the new one."""
+    found = Playground([node("n1"), node("n2")], **{"root.b.maximum-am-resource-percent": "0.05"})
+    found.do({"labels": {"add": {"x": "exclusive"}}})
+    found.do(submit("first", "root.b", am=memory(1024)), beat("n2"))
+    found.do(submit("moved", "root.a", am=memory(1024)), beat("n1"), move("moved", "root.b"))
+    assert found.seen["apps"]["moved"]["state"] == "PENDING"
+    found.do({"labels": {"nodes": {"n1": "x"}}}, {"kill": "moved"})
+    assert found.part("root.b", "")["am_used"] == memory(1024)
+    assert found.part("root.b", "x")["am_used"] == memory(0)
+
+
 # Moves into its own queue, and orders.
 
 
