@@ -13,10 +13,10 @@ HOUR_MS = 3_600_000
 
 
 def test_a_queue_has_what_it_was_owed_and_opens_its_users(visit, tmp_path):
-    visit.forgiven += ["ERR_", "(Conflict)", "(Not Found)"]
+    visit.forgiven += ["ERR_", "(Conflict)", "(Service Unavailable)"]
     with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
         page = visit(f"{cluster.url}/cluster/ledger")
-        page.get_by_text("the ledger is empty").wait_for()
+        page.get_by_text("there is no ledger yet").wait_for()
         now_ms = time.time_ns() // 1_000_000
         hour_ms = now_ms - now_ms % HOUR_MS
         place = (hour_ms, "root.ann", "eve", "", "memory-mb")

@@ -48,7 +48,8 @@ def _spread_text(spread: Spread, cases: str) -> str:
         return f"later than in {DAY}"
     if spread.p90_ms is not None and spread.p90_ms < 1_000:
         return "within a second"
-    half = f"in about {duration_text(spread.p50_ms)}"
+    soon = spread.p50_ms < 1_000
+    half = "in less than a second" if soon else f"in about {duration_text(spread.p50_ms)}"
     if spread.p90_ms is None:
         return f"{half}, in more than 1 of 10 {cases} later than in {DAY}"
     return f"{half}, in 9 of 10 {cases} within {duration_text(spread.p90_ms)}"

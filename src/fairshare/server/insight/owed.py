@@ -65,7 +65,7 @@ class OwedCause(enum.StrEnum):
     LENDER = "lender", "held by others above their share"
     FRAGMENTATION = "fragmentation", "free or above shares, but on no node together"
     UNDIVIDED = "undivided", "a resource type that is used up, and that shares do not divide"
-    REMAINDER = "remainder", "less than one container"
+    REMAINDER = "remainder", "what is missing is less than one container"
     RESERVATION = "reservation", "kept free on a node for others"
     LOCALITY = "locality", "waits for a nearer node"
     GANG = "gang", "containers that start together"
@@ -74,7 +74,7 @@ class OwedCause(enum.StrEnum):
     IMPOSSIBLE = "impossible", "no node can serve it"
     STOPPED = "stopped", "nothing is granted now"
     ITSELF = "itself", "waits for itself"
-    LATENCY = "latency", "its turn comes"
+    LATENCY = "latency", "there is room, and its turn comes"
     OTHER = "other", "none of these"
 
 

@@ -9,6 +9,8 @@ import { blank, entryState } from "../states.js";
 import { store } from "../store.js";
 import { VirtualTable } from "../virtual-table.js";
 
+// The units of time in which amounts are shown, the largest that there is one of.
+const SPANS = [["hours", 3_600_000], ["minutes", 60_000], ["seconds", 1_000]];
 const PACE_MS = 20_000;
 const HOUR_MS = 3_600_000;
 const PERIODS = [["day", "24 hours", 24], ["week", "7 days", 168], ["month", "30 days", 720], ["year", "400 days", 9600]];
@@ -23,13 +25,14 @@ class LedgerPage {
     this.place = place;
     place.className = "view-list";
     this.entry = { data: null, error: null };
+    this.span = SPANS[0];
     this.head = h("header");
     this.body = h("div", { class: "list-body" });
     this.table = new VirtualTable({
       label: "Ledger", rowKey: (one) => `${one.queue} ${one.user ?? ""}`, rowHeight: 28, cell: (one, column) => column.draw(one), sort: address.get("sort"),
       onSort: (text) => address.set({ sort: text }), onOpen: (one) => address.set({ queue: one.queue }, { push: true }),
-      rowLabel: (one) => `${one.queue}${one.user ? `, ${one.user}` : ""}, owed ${hours(owed(one), one.resource)}`,
-      columns: columns(false),
+      rowLabel: (one) => `${one.queue}${one.user ? `, ${one.user}` : ""}, owed ${this.amount(owed(one), one.resource)}`,
+      columns: this.columns(false),
     });
     fill(place, h("section", { class: "card list-card", "aria-label": "Ledger" }, this.head, this.body));
     this.update();
@@ -48,7 +51,7 @@ class LedgerPage {
       this.stop?.();
       this.path = path;
       this.entry = { data: null, error: null };
-      this.table.setColumns(columns(Boolean(queue)));
+      this.table.setColumns(this.columns(Boolean(queue)));
       this.stop = store.watch(path, (entry) => { if (this.path === path) { this.entry = entry; this.draw(); } }, { every_ms: PACE_MS });
     }
     this.draw();
@@ -65,45 +68,48 @@ class LedgerPage {
       types.length > 1 && h("div", { class: "seg", role: "group", "aria-label": "Resource type" }, types.map((name) => button(name, typeTitle(name), name === type, { resource: name === types[0] ? null : name }))),
       h("div", { class: "right" }, queue && [h("a", { class: "btn small", href: link("/cluster/scheduler", { queue }) }, "Queue"), h("a", { class: "btn small", href: link("/cluster/ledger") }, "All queues")]));
     const { error } = this.entry;
-    if (error && ["no-ledger", "before-the-ledger", "no-such-queue"].includes(error.kind)) { fill(this.body, blank({ title: "Nothing here yet", text: error.message })); return; }
+    if (error && ["no-ledger", "before-the-ledger", "after-the-ledger", "no-such-queue"].includes(error.kind)) { fill(this.body, blank({ title: "Nothing here yet", text: error.message })); return; }
     const missing = entryState(this.entry, "the ledger");
     if (missing) { fill(this.body, missing); return; }
     const { data } = this.entry;
     const rows = data.lines.filter((one) => one.resource === type);
     if (!rows.length) { fill(this.body, blank({ title: "Nothing was delivered or owed", text: `In the last ${words}.` })); return; }
-    fill(this.body, h("p", { class: "told", key: "told", role: "status" }, `In ${unit(type)}, from ${instant(Math.max(data.since_ms, data.begin_ms))} to ${instant(data.complete_ms)}: entitled = delivered - borrowed + lent + idle + owed.`),
-      h("div", { class: "list-table", key: "table", own: true }), drawCauses(rows, data.causes));
+    const whole = rows.reduce((sum, one) => sum + one.entitled + one.delivered, 0) / unit(type);
+    this.span = SPANS.find(([, span_ms]) => whole >= span_ms) ?? SPANS.at(-1);
+    fill(this.body, h("p", { class: "told", key: "told", role: "status" }, `In ${type === "memory-mb" ? "GiB" : typeTitle(type)} ${this.span[0]}, from ${instant(Math.max(data.since_ms, data.begin_ms))} to ${instant(data.complete_ms)}: entitled = delivered - borrowed + lent + idle + owed.`),
+      h("div", { class: "list-table", key: "table", own: true }), this.drawCauses(rows, data.causes));
     const holder = this.body.querySelector(".list-table");
     if (this.table.element.parentNode !== holder) holder.append(this.table.element);
     this.table.update(rows);
   }
-}
 
-function drawCauses(rows, words) {
-  const causes = new Map();
-  for (const row of rows) for (const [cause, amount] of Object.entries(row.owed)) causes.set(cause, (causes.get(cause) ?? 0) + amount);
-  const all = [...causes.values()].reduce((sum, one) => sum + one, 0);
-  if (!all) return h("p", { class: "faint small", key: "causes" }, "Nothing was owed.");
-  return h("div", { class: "owed-parts ledger-causes", key: "causes" }, h("ul", {}, [...causes].sort((a, b) => b[1] - a[1]).map(([cause, amount]) => h("li", { key: cause },
-    h("i", { class: `cause ${cause}`, "aria-hidden": "true" }), h("span", {}, hours(amount, rows[0].resource)), h("span", {}, `${percent(amount / all)} owed by ${cause}: ${words[cause] ?? ""}`)))));
-}
+  amount(amount, type) { return amount ? (amount / unit(type) / this.span[1]).toFixed(2) : "–"; }
 
-function columns(ofUsers) {
-  const hour = (key, title, of, hint, more = {}) => ({ key, title, hint, width: "92px", align: "right", sort: of, draw: (one) => hours(of(one), one.resource), ...more });
-  return [
-    { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => h("a", { href: link("/cluster/ledger", { queue: one.queue }), title: one.queue, tabindex: "-1" }, shortName(one.queue)), sort: (one) => one.queue },
-    ofUsers && { key: "user", title: "User", width: "minmax(80px, .8fr)", draw: (one) => one.user || h("span", { class: "faint" }, "not asked for"), sort: (one) => one.user },
-    hour("entitled", "Entitled", (one) => one.entitled, "its share, over time"),
-    hour("delivered", "Delivered", (one) => one.delivered, "what its containers had"),
-    hour("borrowed", "Borrowed", (one) => one.borrowed, "what they had beyond its share", { phone: false }),
-    hour("lent", "Lent", (one) => one.lent, "of its share: not asked for, and used by others", { narrow: false }),
-    hour("idle", "Idle", (one) => one.idle, "of its share: not asked for, and unused", { narrow: false }),
-    hour("owed", "Owed", owed, "of its share: asked for, and not given"),
-    { key: "part", title: "Of its share", width: "80px", align: "right", narrow: false, draw: (one) => (one.entitled ? percent(owed(one) / one.entitled) : "–"), sort: (one) => (one.entitled ? owed(one) / one.entitled : 0) },
-    { key: "cause", title: "Most by", width: "minmax(90px, .8fr)", phone: false, draw: (one) => Object.keys(one.owed)[0] ?? "–", sort: (one) => Object.keys(one.owed)[0] ?? "" },
-  ].filter(Boolean);
+  drawCauses(rows, words) {
+    const causes = new Map();
+    for (const row of rows) for (const [cause, amount] of Object.entries(row.owed)) causes.set(cause, (causes.get(cause) ?? 0) + amount);
+    const all = [...causes.values()].reduce((sum, one) => sum + one, 0);
+    if (!all) return h("p", { class: "faint small", key: "causes" }, "Nothing was owed.");
+    return h("div", { class: "owed-parts ledger-causes", key: "causes" }, h("ul", {}, [...causes].sort((a, b) => b[1] - a[1]).map(([cause, amount]) => h("li", { key: cause },
+      h("i", { class: `cause ${cause}`, "aria-hidden": "true" }), h("span", {}, this.amount(amount, rows[0].resource)), h("span", {}, `${percent(amount / all)} owed by ${cause}: ${words[cause] ?? ""}`)))));
+  }
+
+  columns(ofUsers) {
+    const amount = (key, title, of, hint, more = {}) => ({ key, title, hint, width: "92px", align: "right", sort: of, draw: (one) => this.amount(of(one), one.resource), ...more });
+    return [
+      { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => h("a", { href: link("/cluster/ledger", { queue: one.queue }), title: one.queue, tabindex: "-1" }, shortName(one.queue)), sort: (one) => one.queue },
+      ofUsers && { key: "user", title: "User", width: "minmax(80px, .8fr)", draw: (one) => one.user || h("span", { class: "faint" }, "not asked for"), sort: (one) => one.user },
+      amount("entitled", "Entitled", (one) => one.entitled, "its share, over time"),
+      amount("delivered", "Delivered", (one) => one.delivered, "what its containers had", { phone: false }),
+      amount("borrowed", "Borrowed", (one) => one.borrowed, "what they had beyond its share", { phone: false }),
+      amount("lent", "Lent", (one) => one.lent, "of its share: not asked for, and used by others", { narrow: false }),
+      amount("idle", "Idle", (one) => one.idle, "of its share: not asked for, and unused", { narrow: false }),
+      amount("owed", "Owed", owed, "of its share: asked for, and not given"),
+      { key: "part", title: "Of its share", width: "80px", align: "right", narrow: false, draw: (one) => (one.entitled ? percent(owed(one) / one.entitled) : "–"), sort: (one) => (one.entitled ? owed(one) / one.entitled : 0) },
+      { key: "cause", title: "Most by", width: "minmax(90px, .8fr)", phone: false, draw: (one) => Object.keys(one.owed)[0] ?? "–", sort: (one) => Object.keys(one.owed)[0] ?? "" },
+    ].filter(Boolean);
+  }
 }
 
 const owed = (one) => Object.values(one.owed).reduce((sum, amount) => sum + amount, 0);
-const unit = (type) => (type === "memory-mb" ? "GiB hours" : `${typeTitle(type)} hours`);
-const hours = (amount, type) => (amount ? (amount / (type === "memory-mb" ? 1024 : 1) / HOUR_MS).toFixed(2) : "–");
+const unit = (type) => (type === "memory-mb" ? 1024 : 1);
