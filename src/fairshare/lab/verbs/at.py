@@ -99,7 +99,14 @@ def show(context: click.Context, moment: Moment, verb: str, arguments: tuple[str
             return client
 
         context.find_root().obj = opened
-        with command.make_context(verb, [*arguments], parent=context) as inner:
+        try:
+            inner = command.make_context(verb, [*arguments], parent=context)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            if any(name in parameter.opts for parameter in context.command.params):
+                raise click.UsageError(f"{name} comes before '{verb}', not behind it.") from error
+            raise
+        with inner:
             command.invoke(inner)
 
 
