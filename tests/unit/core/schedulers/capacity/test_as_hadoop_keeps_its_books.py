@@ -156,6 +156,16 @@ def test_a_master_that_waits_after_a_move_counts_once_when_its_node_is_relabelle
     assert found.part("root.b", "x")["am_used"] == memory(0)
 
 
+def test_a_move_that_labels_forbid_does_not_change_the_headroom():
+    """In Hadoop it has none on the default partition from then on."""
+    found = Playground([node("n1"), node("n2")])
+    found.do({"labels": {"add": {"x": "exclusive"}, "nodes": {"n2": "x"}}})
+    found.do(submit("one", "root.a", asks(4), asks(4, "x", priority=2)), beat("n1"), beat("n2"))
+    before = headroom(found, "one")
+    assert found.refusal(move("one", "root.b"))
+    assert headroom(found, "one") == before == 13_312
+
+
 # Moves into its own queue, and orders.
 
 
