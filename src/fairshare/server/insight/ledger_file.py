@@ -256,7 +256,8 @@ def _check_names(connection: sqlite3.Connection, asked: Asked, queues: Sequence[
 
 
 def ask_file(directory: Path, asked: Asked, queues: Sequence[str]) -> Ledger:
-    """The answer from the file of a state directory. Raises InputError."""
+    """The answer from the file of a state directory. Raises InputError: those of `answer_from`, and
+    `ledger-unreadable`."""
     if not (directory / FILE).exists():
         raise InputError(
             "no-ledger", "there is no ledger yet: a server begins it about a minute after its start"
@@ -266,7 +267,7 @@ def ask_file(directory: Path, asked: Asked, queues: Sequence[str]) -> Ledger:
             return answer_from(connection, asked, queues)
     except sqlite3.Error as error:
         raise InputError(
-            "no-ledger", f"the ledger cannot be read: {error}; the server's log says more"
+            "ledger-unreadable", f"the ledger cannot be read: {error}; the server's log says more"
         ) from error
 
 

@@ -73,7 +73,7 @@ async def test_what_the_ledger_does_not_know_is_refused(page, hour_ms, query, co
 
 async def test_a_ledger_that_has_not_begun_is_not_there_yet(page):
     answer = await page.get("/ledger")
-    assert (answer.status_code, answer.json()["code"]) == (503, "no-ledger")
+    assert (answer.status_code, answer.json()["code"]) == (404, "no-ledger")
 
 
 async def test_the_debts_are_a_metric(page, hour_ms):
