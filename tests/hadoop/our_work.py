@@ -17,6 +17,7 @@ from fairshare.client import (
     Driver,
     DriverCommand,
     Master,
+    ServerUnreachable,
     Submission,
     TaskGroup,
 )
@@ -55,7 +56,11 @@ def drive() -> None:
         launched = ""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            containers = driver.containers()
+            try:
+                containers = driver.containers()
+            except ServerUnreachable:  # none leads at this moment
+                time.sleep(0.2)
+                continue
             for one in containers:
                 free = one.group is None and not one.master
                 if not launched and one.state == "ALLOCATED" and free:

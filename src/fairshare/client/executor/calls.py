@@ -130,6 +130,7 @@ class Batch:
         self.calls = calls
         self.at_once = at_once
         self.settled: set[int] = set()
+        self.lost_s: float | None = None  # since when the node of a result is not there
 
     @property
     def workers(self) -> int:

@@ -5,6 +5,7 @@ Calls that come at about the same time become the tasks of one application.
 
 import contextlib
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
 MOST_CALLS = 1_000
 MOST_BYTES = 4 << 20
 """Of the arguments of one application: each of its containers reads all of them."""
+
+NODE_PATIENCE_S = 60.0
+"""How long a result is waited for whose node is not registered: with a server that has just taken
+over, it soon is again."""
 
 
 class Containers:
@@ -135,14 +140,24 @@ class Containers:
         except Refused as error:
             if error.status == SERVICE_UNAVAILABLE:
                 raise
+            if error.code == "node-unreachable" and self._may_come_back(batch):
+                return
             self._give_up(batch, error)  # the server does not know it any more
             return
+        batch.lost_s = None
         if len(batch.settled) < len(batch.calls) and not application.over:
             return
         with self._state.turn:
             self._batches.pop(batch.application, None)
         if application.state != "FINISHED" and batch.wanted:
             self._break(batch, application, tasks)
+
+    @staticmethod
+    def _may_come_back(batch: Batch) -> bool:
+        now_s = time.monotonic()
+        if batch.lost_s is None:
+            batch.lost_s = now_s
+        return now_s - batch.lost_s < NODE_PATIENCE_S
 
     def _see(self, batch: Batch, task: Task) -> None:
         call = batch.calls[task.index]
