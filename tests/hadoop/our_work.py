@@ -17,6 +17,7 @@ from fairshare.client import (
     Driver,
     DriverCommand,
     Master,
+    Refused,
     ServerUnreachable,
     Submission,
     TaskGroup,
@@ -74,6 +75,18 @@ def drive() -> None:
         driver.finish(succeeded=False, diagnostics=f"{launched or 'nothing'} was launched")
 
 
+def submitted(client: Client, submission: Submission) -> str:
+    """The application; a server that stops refuses it, and another one takes it."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return client.submit(submission)
+        except Refused as error:
+            if error.code != "stopping" or time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
 def driver() -> None:
     """An application with a driver, and what its containers printed."""
     submission = Submission(
@@ -82,7 +95,7 @@ def driver() -> None:
         master=Master(resources=SMALL),
     )
     with Client() as client:
-        application = client.wait(client.submit(submission), timeout_s=PATIENCE_S)
+        application = client.wait(submitted(client, submission), timeout_s=PATIENCE_S)
         assert application.state == "FINISHED", application.diagnostics
     print("driver: ok")
 
