@@ -223,14 +223,14 @@ class Load(threading.Thread):
 
     def __init__(self, number: int, urls: str, token: str) -> None:
         super().__init__(daemon=True)
-        self._number, self._urls, self._token = number, urls, token
+        self._number, self._urls, self.token = number, urls, token
         self.acknowledged: dict[str, str] = {}
         self.refused = 0
         self.ended = False
 
     def run(self) -> None:
         count = 0
-        with Client(self._urls, token=self._token) as client:
+        with Client(self._urls, token=self.token) as client:
             while not self.ended:
                 count += 1
                 name = f"load-{self._number}-{count}"
@@ -352,7 +352,7 @@ class Soak:
 
     def report(self, loads: list[Load]) -> int:
         """Print what happened; 1 if anything is lost, or there twice."""
-        token = loads[0]._token
+        token = loads[0].token
         acknowledged = {name: one for load in loads for name, one in load.acknowledged.items()}
         refused = sum(load.refused for load in loads)
         with Client(self.leader.url, token=token) as client:

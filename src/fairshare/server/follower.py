@@ -98,7 +98,7 @@ class _Kept(NamedTuple):
     sequence: int
 
     def answers(self, question: Question, sequence: int) -> bool:
-        """Whether the answer holds for who asks now."""
+        """Whether the answer still holds for a caller that asks now."""
         if not self.found.done():
             return True
         well = not self.found.cancelled() and self.found.exception() is None
