@@ -59,7 +59,7 @@ SHARED := tests/e2e $(addprefix --deselect tests/e2e/,hostile/test_another_life.
   test_init.py::test_a_server_of_ones_own_works_at_once \
   test_faults.py::test_a_full_disk_ends_the_server_with_a_word_and_nothing_acknowledged_is_lost)
 test: $(STAMP) ## run the whole suite (less than ten minutes); STATE=postgresql: servers with their state there
-	$(if $(filter postgresql,$(STATE)),$(BIN)/python -m tests.postgres $(DEALT) -rs $(SHARED),$(BIN)/python -m pytest $(DEALT) -rs)
+	$(if $(filter postgresql,$(STATE)),$(BIN)/python -m tests.postgres $(DEALT) -rfEs $(SHARED),$(BIN)/python -m pytest $(DEALT) -rfEs)
 
 # These tests wait for nothing: more processes than processors would only collect them once more.
 quick: WORKERS := $(shell nproc 2>/dev/null || echo 2)
@@ -81,7 +81,7 @@ $(RAY): requirements-ray.lock $(STAMP)
 	@touch $@
 
 test-ray: $(RAY) ## run containers on a real Ray cluster, whose parts are killed (root runs more of them)
-	TEST_RAY=1 $(BIN)/python -m pytest -rs tests/ray_cluster
+	TEST_RAY=1 $(BIN)/python -m pytest -rfEs tests/ray_cluster
 
 cluster: $(RAY) ## show two teams that share a real Ray cluster of three nodes on this machine
 	@$(BIN)/python -m tests.ray_cluster.demonstration

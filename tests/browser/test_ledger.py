@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 
 
 def test_a_queue_has_what_it_was_owed_and_opens_its_users(visit, tmp_path):
-    visit.forgiven += ["ERR_", "(Conflict)", "(Service Unavailable)"]
+    visit.forgiven += ["ERR_", "(Not Found)"]
     with running(fair_configuration(tmp_path / "conf"), tmp_path / "state") as cluster:
         page = visit(f"{cluster.url}/cluster/ledger")
         page.get_by_text("there is no ledger yet").wait_for()
