@@ -36,6 +36,7 @@ from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.report import Report
 from fairshare.lab.simulate.workload import alike
 from fairshare.lab.verbs.at import CUT
+from fairshare.lab.verbs.changes import Changes
 from fairshare.lab.verbs.plan import MOST_SEEDS, Question, planned
 from fairshare.lab.verbs.scenarios import of_named_file
 from fairshare.lab.verbs.simulated_runs import Setup, nodes_of_engine
@@ -140,7 +141,8 @@ def plan(
         _check_amount("seeds", seeds, 2, MOST_SEEDS)
     if isinstance(nodes, str):
         nodes = (nodes,)
-    if conf is None and not nodes and load is None and join is None and goal is None:
+    changes = Changes(nodes, load, queue, seed, None if join is None else Path(join))
+    if conf is None and not changes.edits() and goal is None:
         raise ValueError("nothing changes: name conf, nodes, load, join or a goal")
     if queue is not None and load is None:
         raise ValueError("queue says whose load changes: name load, too")
@@ -149,11 +151,7 @@ def plan(
     question = Question(
         None if conf is None else _directory(conf),
         Path(against),
-        nodes,
-        load,
-        None if join is None else Path(join),
-        queue,
-        seed,
+        changes,
         _ms("last_s", last_s),
         None if present is None else _directory(present),
         _options(mapping, limit, span_s),

@@ -194,8 +194,11 @@ def with_load(world: World, factor: float, queue: str | None = None, seed: int =
     world, numbers = _numbered(world)
     submissions = [entry for entry in world.entries if type(entry.input) is SubmitApplication]
     chosen = [one for one in submissions if _is_below(world.queues.get(_number_of(one), ""), queue)]
-    if queue is not None and not chosen:
-        raise ValueError(f"no application of the history was submitted to {queue!r}")
+    if not chosen:
+        raise ValueError(
+            f"no application was submitted{_to_queue(queue)} in the time that is simulated, and so"
+            " there is no load to change"
+        )
     draw = random.Random(seed)  # noqa: S311  (which work is drawn is not secret)
     if factor < 1:
         fewer = len(chosen) - round(factor * len(chosen))
@@ -307,6 +310,10 @@ def _of_queue(queue: str | None) -> str:
     return "" if queue is None else f" of {queue}"
 
 
+def _to_queue(queue: str | None) -> str:
+    return "" if queue is None else f" to {queue!r}"
+
+
 def with_workload(world: World, workload: Workload) -> Edited:
     """The world with the applications of a workload, whose instants count from its beginning. Its
     nodes are ignored. Containers start as fast as those of the world do in the median. Raises
@@ -317,7 +324,9 @@ def with_workload(world: World, workload: Workload) -> Edited:
     arrivals = [one for one in workload.arrivals if world.begin_ms + one.at_ms <= world.end_ms]
     if not arrivals:
         lasts_s = (world.end_ms - world.begin_ms) / 1_000
-        raise ValueError(f"no application arrives while the history lasts, which is {lasts_s:,g} s")
+        raise ValueError(
+            f"no application arrives in the time that is simulated, which is {lasts_s:,g} s"
+        )
     if any(plan.by_locality for one in arrivals for plan in one.plans):
         raise ValueError("run times by locality cannot join a history: give tasks one duration")
     world, numbers = _numbered(world)
@@ -338,7 +347,7 @@ def with_workload(world: World, workload: Workload) -> Edited:
     reserved = _at_the_beginning(world, ReserveApplication(numbers + len(arrivals)))
     words = f"{counted(len(arrivals), 'application')} of a workload"
     if late := len(workload.arrivals) - len(arrivals):
-        words += f" ({counted(late, 'later one')} left out, as the history ends before)"
+        words += f" ({counted(late, 'later one')} left out, as the simulation ends before)"
     joined = replace(
         world,
         entries=_in_order([*entries, reserved]),
@@ -404,16 +413,35 @@ def with_order(world: World, text: str) -> Edited:
 
 
 def with_inputs(world: World, inputs: Sequence[Input], words: str) -> Edited:
-    """The world in which something is done at its beginning. Raises ValueError if the scheduler
-    refuses it there."""
+    """The world in which something is done at its beginning, after what other edits do there.
+    Raises ValueError if the scheduler refuses it."""
     if world.origin is not None:
         manager = world.origin.manager()
+        for entry in world.entries:
+            if entry.number > world.origin.position.sequence:
+                break
+            manager.handle(world.begin_ms, entry.input)
         for given in inputs:
             for event in manager.handle(world.begin_ms, given):
                 if type(event) is RequestRefused:
                     raise ValueError(f"{words} is refused: {event.reason}")
     begin = [_at_the_beginning(world, given) for given in inputs]
-    return Edited(replace(world, entries=_in_order([*begin, *world.entries])), words)
+    return Edited(replace(world, entries=_in_order([*world.entries, *begin])), words)
+
+
+def with_settings(world: World, settings: bytes, words: str) -> Edited:
+    """The world that follows these settings, encoded for LoadConfiguration, from its beginning on.
+    Raises ValueError if the scheduler refuses them."""
+    kept = tuple(one for one in world.entries if type(one.input) is not LoadConfiguration)
+    loading = LoadConfiguration(settings, world.epoch_ms)
+    return with_inputs(replace(world, entries=kept), [loading], words)
+
+
+def until(world: World, end_ms: int) -> World:
+    """The world that ends at an instant, however long its history goes on. What drivers do then
+    may come earlier if something changes."""
+    kept = tuple(one for one in world.entries if one.at_ms <= end_ms or one.after)
+    return replace(world, entries=kept, end_ms=end_ms)
 
 
 # All.

@@ -11,11 +11,12 @@ import msgspec
 from fairshare.cli.options import DURATION
 from fairshare.cli.verbs import Failure
 from fairshare.core.manager.resource_manager import ResourceManager
-from fairshare.lab.branch.branch import Branch, Edit
-from fairshare.lab.branch.edits import with_nodes, with_order
+from fairshare.lab.branch.branch import Branch
+from fairshare.lab.branch.edits import until, with_order, with_settings
 from fairshare.lab.branch.history import Cut, History, Moment
 from fairshare.lab.branch.lives import with_expected_lives
 from fairshare.lab.verbs.at import CUT, PASSED_ON, against, show
+from fairshare.lab.verbs.changes import Changes, changed
 from fairshare.lab.verbs.plan import configuration_for
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.recovery import Position
@@ -37,9 +38,7 @@ from fairshare.runtime.runtime import Observer
     help="An order at the beginning: 'undrain n1', 'kill 17', 'move 17 root.b', 'priority 17 5',"
     " 'hold 17', 'release 17', 'lose n1', 'safe-mode off'; repeatable.",
 )
-@click.option(
-    "--nodes", metavar="CHANGE", multiple=True, help="Other nodes, as for `plan`; repeatable."
-)
+@changed
 @click.option(
     "--conf",
     metavar="DIR",
@@ -55,7 +54,7 @@ def command(
     cut: Cut,
     span_ms: int,
     orders: tuple[str, ...],
-    nodes: tuple[str, ...],
+    changes: Changes,
     conf: Path | None,
     against: Path,
     verb: str,
@@ -64,29 +63,30 @@ def command(
     """Simulate from a moment of the history on, and show the cluster some time later.
 
     What others did after that moment they do again; run times are those of the history. What had
-    not ended by its end runs as long as tasks like it did, and for ever if none has ended.
+    not ended by its end runs as long as tasks like it did, and for ever if none has ended. Changes
+    may come together; those of --load are of what is submitted after the moment.
 
     fairshare branch --at 2h --for 30m --with 'undrain n1' why 17
     """
-    edits: list[Edit] = [
-        *(partial(with_order, text=order) for order in orders),
-        *(partial(with_nodes, text=change) for change in nodes),
-    ]
     with History.open(against) as history:
         moment = history.moment(cut)
         world = history.world(moment.origin())
-    world, _ = with_expected_lives(world, moment.run_times())
-    configuration = None if conf is None else configuration_for(conf, world)
-    if configuration is not None and configuration.scheduler != world.scheduler:
-        raise Failure(
-            f"{conf} is of the {configuration.scheduler} scheduler, and a state of the"
-            f" {world.scheduler} scheduler cannot go on with it: `fairshare plan` compares them"
-        )
-    branch = Branch(world, tuple(edits))
-    if configuration is not None:
+    end_ms = world.begin_ms + span_ms
+    world, _ = with_expected_lives(until(world, end_ms), moment.run_times())
+    ordered = [partial(with_order, text=order) for order in orders]
+    branch = Branch(world, (*changes.edits(), *ordered))
+    if conf is not None:
+        configuration = configuration_for(conf, world)
+        if configuration.scheduler != world.scheduler:
+            raise Failure(
+                f"{conf} is of the {configuration.scheduler} scheduler, and a state of the"
+                f" {world.scheduler} scheduler cannot go on with it: `fairshare plan` compares them"
+            )
+        settings = msgspec.json.encode(configuration.settings)
+        loaded = partial(with_settings, settings=settings, words=f"the settings of {conf}")
         branch = msgspec.structs.replace(
             branch,
-            settings=msgspec.json.encode(configuration.settings),
+            edits=(loaded, *branch.edits),
             beat_ms=configuration.heartbeat_interval_ms,
             unused_expiry_ms=configuration.container_expiry_ms,
         )
@@ -98,10 +98,12 @@ def command(
         return [lambda record: table.observe((record,))]
 
     try:
-        rerun = branch.begin(observed)
+        world, words = branch.edited()
     except ValueError as error:
         raise Failure(str(error)) from None
-    end_ms = world.begin_ms + span_ms
+    for each in words:
+        click.echo(f"change: {each}", err=True)
+    rerun = msgspec.structs.replace(branch, world=world, edits=()).begin(observed)
     rerun.run(end_ms)
     position = Position(rerun.runtime.position.sequence, end_ms)
     show(context, Moment(position, rerun.manager, projections), verb, arguments)

@@ -1,7 +1,6 @@
 """`fairshare plan`: what a configuration would have done, on a server's own history."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -15,13 +14,12 @@ from fairshare.cli.cells import (
     instant_text,
     short_queue,
 )
-from fairshare.cli.options import DURATION, Number, Whole, print_json
+from fairshare.cli.options import DURATION, Whole, print_json
 from fairshare.cli.tables import Cell, Column, Facts, Listing, Part, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.problems import Problem
-from fairshare.lab.branch.branch import Edit
-from fairshare.lab.branch.edits import nodes_of, with_load, with_nodes, with_workload
+from fairshare.lab.branch.edits import nodes_of
 from fairshare.lab.plan.conditions import OF_QUEUES, Condition, parse_condition
 from fairshare.lab.plan.goals import ways
 from fairshare.lab.plan.outcomes import Sums
@@ -36,9 +34,8 @@ from fairshare.lab.plan.planning import (
     Reached,
     plan,
 )
-from fairshare.lab.simulate.readers import read_workload
-from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.world import World
+from fairshare.lab.verbs.changes import Changes, changed
 from fairshare.lab.verbs.histories import is_traced, read_world, traced_history
 from fairshare.lab.verbs.simulated_trace import TraceOptions, refuse, skip_bad
 from fairshare.lab.verbs.simulation_watch import Watch
@@ -98,29 +95,7 @@ def goal_of(
     required=False,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
-@click.option(
-    "--nodes",
-    metavar="CHANGE",
-    multiple=True,
-    help="Other nodes than in the history: 2x, +4 (like the largest), +n4:64g,16c, -2, -n3;"
-    " repeatable.",
-)
-@click.option(
-    "--load",
-    type=Number(0, 100, zero=False),
-    metavar="FACTOR",
-    help="So many times the applications: 1.2 submits a fifth of them once more.",
-)
-@click.option(
-    "--join",
-    metavar="WORKLOAD",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The applications of a workload join, whose instants count from the history's beginning.",
-)
-@click.option("--queue", metavar="QUEUE", help="With --load: only those of this queue and below.")
-@click.option(
-    "--seed", type=Whole(1), default=1, show_default=True, help="With --load: draws which ones."
-)
+@changed
 @click.option(
     "--against",
     metavar="DIR|TRACE",
@@ -178,11 +153,7 @@ def goal_of(
 @click.option("--json", "as_json", is_flag=True, help="Print the whole answer as JSON.")
 def command(
     conf: Path | None,
-    nodes: tuple[str, ...],
-    load: float | None,
-    join: Path | None,
-    queue: str | None,
-    seed: int,
+    changes: Changes,
     against: Path,
     present: Path | None,
     mapping: Path | None,
@@ -207,12 +178,10 @@ def command(
     The exit code is 1 if a condition of --fail-if holds, or if the new settings refuse an
     application that was taken.
     """
-    if conf is None and not nodes and load is None and join is None and goal is None:
+    if conf is None and not changes.edits() and goal is None:
         raise click.UsageError(
             "Name a configuration directory, or a change: --nodes, --load, --join; or a --goal."
         )
-    if queue is not None and load is None:
-        raise click.UsageError("--queue says whose load changes: name --load, too.")
     try:
         with Watch(at_once=True) as watch:
             watch.reads(against if is_traced(against) else against / JOURNAL_FILE)
@@ -225,11 +194,7 @@ def command(
             question = Question(
                 conf,
                 against,
-                nodes,
-                load,
-                join,
-                queue,
-                seed,
+                changes,
                 last_ms,
                 present,
                 TraceOptions(mapping, limit, span),
@@ -256,16 +221,12 @@ def command(
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What is planned: a configuration, other nodes, another load and the work that joins, on a
-    server's history, or on a trace under the configuration `present`."""
+    """What is planned: a configuration and further changes, on a server's history, or on a trace
+    under the configuration `present`."""
 
     conf: Path | None
     against: Path
-    nodes: Sequence[str] = ()
-    load: float | None = None
-    join: Path | None = None
-    queue: str | None = None
-    seed: int = 1
+    changes: Changes = Changes()
     last_ms: int | None = None
     present: Path | None = None
     options: TraceOptions = TraceOptions()
@@ -285,7 +246,7 @@ def planned(question: Question, watch: Watch) -> Plan:
     configuration = None if conf is None else configuration_for(conf, world)
     beat_ms = None if traced is None else traced.beat_ms
     expiry_ms = None if configuration is None else configuration.container_expiry_ms
-    edits, reached = _edits(question), tuple[Reached, ...]()
+    edits, reached = question.changes.edits(), tuple[Reached, ...]()
     changed: Configuration | Proposal | None = configuration
     try:
         if question.goal is not None:
@@ -298,21 +259,6 @@ def planned(question: Question, watch: Watch) -> Plan:
     ignored = () if configuration is None else _ignored(configuration, world)
     notes = None if traced is None else traced.notes
     return msgspec.structs.replace(outcome, ignored=ignored, trace=notes, goal=reached)
-
-
-def _edits(question: Question) -> tuple[Edit, ...]:
-    """The changes of the world that are asked about."""
-    edits: list[Edit] = [partial(with_nodes, text=change) for change in question.nodes]
-    if (load := question.load) is not None:
-        queue, seed = question.queue, question.seed
-        edits.append(lambda world: with_load(world, load, queue, seed))
-    if (join := question.join) is not None:
-        edits.append(
-            lambda world: with_workload(
-                world, read_workload(join, ReaderOptions(types=world.types))
-            )
-        )
-    return tuple(edits)
 
 
 def _ignored(configuration: Configuration, world: World) -> tuple[str, ...]:

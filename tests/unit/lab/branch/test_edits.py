@@ -95,7 +95,7 @@ def test_the_queue_of_a_load_is_the_one_that_placement_rules_chose(history):
     edited = with_load(placed, 3, "root.a")
     assert edited.words == "2 more applications of root.a, drawn by seed 1"
     assert with_load(edited.world, 2, "a").words == "3 more applications of a, drawn by seed 1"
-    with pytest.raises(ValueError, match="no application of the history was submitted to"):
+    with pytest.raises(ValueError, match="no application was submitted to"):
         with_load(placed, 3, "default")
 
 
@@ -142,7 +142,7 @@ def test_a_wrong_change_of_nodes_is_refused_with_what_to_write(tmp_path, history
 
 def test_the_load_of_an_unknown_queue_is_refused(tmp_path, history):
     reported = run_plan(tmp_path, history, 3.0, "--load", "2", "--queue", "root.none")
-    assert "no application of the history was submitted to 'root.none'" in reported.stderr
+    assert "no application was submitted to 'root.none'" in reported.stderr
 
 
 def test_settings_of_machines_are_named_as_ignored(tmp_path, history):
@@ -172,7 +172,7 @@ def test_a_workload_that_joins_takes_its_part(tmp_path, history):
     options = ("--join", str(tmp_path / "more.yaml"), "--json")
     found = json.loads(run_plan(tmp_path, history, 3.0, *options).stdout)
     assert found["edits"] == [
-        "1 application of a workload (1 later one left out, as the history ends before)"
+        "1 application of a workload (1 later one left out, as the simulation ends before)"
     ]
     users = {one["name"]: one for one in found["users"]}
     assert users["eve"]["before"] is None
@@ -197,7 +197,7 @@ def arrival(at_ms, failing=0, **more):
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
-        (Workload((), (arrival(10**9),)), "no application arrives while the history lasts"),
+        (Workload((), (arrival(10**9),)), "no application arrives in the time that is simulated"),
         (Workload((), (), sessions=(Session(0, ()),)), "sessions cannot join"),
         (Workload((), (arrival(1, rack_factor=2.0),)), "by locality cannot join"),
     ],

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.lab.plan.test_plan import recorded
+from tests.unit.lab.plan.test_plan import SITE, recorded
 
 import fairshare as library
 from fairshare.cli.verbs import fairshare
@@ -215,3 +215,113 @@ def test_a_moment_that_is_asked_for_while_the_journal_is_shortened_is_found(hist
         before = opened.moment(Cut(record=30)).position
         trimmed(history, 20)
         assert opened.moment(Cut(record=30)).position == before
+
+
+JOINING = """
+applications:
+  - at: 5s
+    user: eve
+    queue: root.a
+    groups: [{name: g, count: 4, resources: {memory-mb: 1024, vcores: 1}, duration: 10s}]
+"""
+
+
+@pytest.fixture
+def joining(tmp_path):
+    """A workload with 4 tasks of 10 s in queue a, which come after 5 s."""
+    (tmp_path / "more.yaml").write_text(JOINING)
+    return tmp_path / "more.yaml"
+
+
+def directory(tmp_path, queues):
+    """A configuration whose queues have these weights."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(SITE)
+    named = "".join(f"<queue name='{n}'><weight>{w}</weight></queue>" for n, w in queues.items())
+    (conf / "fair-scheduler.xml").write_text(f"<allocations>{named}</allocations>")
+    return conf
+
+
+def test_a_branch_with_twice_the_load_has_each_application_twice(history):
+    words = ("--at", "record:2", "--for", "65s")
+    more = branch(history, *words, "--load", "2", "apps", "--all", "--json")
+    assert "change: 2 more applications, drawn by seed 1" in more.stderr
+    users = sorted(row["user"] for row in json.loads(more.stdout)["applications"])
+    assert users == ["ann", "ann", "bob", "bob"]
+    of_b = branch(
+        history, *words, "--load", "2", "--queue", "b", "--seed", "3", "apps", "--all", "--json"
+    )
+    users = sorted(row["user"] for row in json.loads(of_b.stdout)["applications"])
+    assert users == ["ann", "bob", "bob"]
+
+
+def test_work_joins_a_branch_after_the_end_of_the_history(history, joining):
+    """All that was recorded has ended after 60 s."""
+    words = ("--at", "now", "--join", joining)
+    begun = branch(history, "--for", "8s", *words, "apps", "--json")
+    assert applications(begun) == {"eve": ("RUNNING", 0)}
+    ended = branch(history, "--for", "16s", *words, "apps", "--all", "--json")
+    assert applications(ended)["eve"] == ("FINISHED", 4)
+
+
+def test_work_that_comes_after_the_end_of_a_branch_is_refused(history, joining):
+    reported = branch(history, "--at", instant(2), "--for", "4s", "--join", joining, "apps")
+    assert reported.exit_code == 1
+    assert "no application arrives in the time that is simulated, which is 4 s" in reported.stderr
+
+
+def test_changes_of_a_branch_come_together_with_a_configuration_and_orders(
+    tmp_path, history, joining
+):
+    """On 8 instead of 4 places, of which bob has all that ann no longer uses."""
+    conf = directory(tmp_path, {"a": 1, "b": 1, "c": 9})
+    found = branch(
+        history,
+        *("--at", "record:2", "--for", "12s", "--conf", conf, "--nodes", "+n2"),
+        *("--load", "2", "--queue", "b", "--join", joining),
+        *("--with", "drain n1", "--with", "undrain n1"),
+        *("apps", "--all", "--json"),
+    )
+    assert found.exit_code == 0, found.output
+    assert [line for line in found.stderr.splitlines() if line.startswith("change: ")] == [
+        f"change: the settings of {conf}",
+        "change: 1 more node, n2",
+        "change: 1 more application of b, drawn by seed 1",
+        "change: 1 application of a workload",
+        "change: drain n1",
+        "change: undrain n1",
+    ]
+    rows = json.loads(found.stdout)["applications"]
+    assert sorted(row["user"] for row in rows) == ["ann", "bob", "bob", "eve"]
+    assert sum(row["progress"]["succeeded"] for row in rows) == 8
+
+
+def test_an_order_of_a_branch_comes_after_its_other_changes(tmp_path, history):
+    """It may name a node that joins, and a queue of the new settings."""
+    conf = directory(tmp_path, {"a": 3, "b": 1, "c": 1})
+    words = ("--at", instant(2), "--for", "20s", "--nodes", "+n2", "--conf", conf)
+    orders = ("--with", "drain n2", "--with", "move 1 root.c")
+    found = branch(history, *words, *orders, "apps", "--all", "--json")
+    assert found.exit_code == 0, found.output
+    queues = {row["user"]: row["queue"] for row in json.loads(found.stdout)["applications"]}
+    assert queues == {"ann": "root.c", "bob": "root.b"}
+    nodes = json.loads(branch(history, *words, *orders, "nodes", "--json").stdout)["nodes"]
+    assert {row["name"]: row["used"]["memory-mb"] for row in nodes} == {"n1": 4096, "n2": 0}
+
+
+def test_orders_of_a_branch_are_done_in_the_order_in_which_they_are_written(history):
+    words = ("--at", "record:3", "--for", "1s", "--with", "hold 1", "--with", "release 1")
+    found = branch(history, *words, "apps", "--all", "--json")
+    assert applications(found)["ann"][0] == "RUNNING"
+    reported = branch(history, "--at", "record:3", "--for", "1s", "--with", "release 1", "apps")
+    assert "release 1 is refused" in reported.stderr
+
+
+def test_the_load_after_the_last_submission_cannot_change(history):
+    reported = branch(history, "--at", instant(2), "--for", "1h", "--load", "2", "apps")
+    assert reported.exit_code == 1
+    assert "no application was submitted in the time that is simulated" in reported.stderr
+    reported = branch(history, "--at", "record:2", "--for", "1h", "--queue", "a", "apps")
+    assert reported.exit_code == 2
+    assert "--queue says whose load changes: name --load, too" in reported.stderr
