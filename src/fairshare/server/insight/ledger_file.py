@@ -1,7 +1,8 @@
 """The file of the ledger, STATE/ledger.sqlite3: its tables, how rows get there, and questions.
 
     amounts     sums by hour, leaf queue, user, partition, resource type and kind (`LedgerRow`)
-    totals      sums of all rows since the file began, without hours and users, for metrics
+    totals      sums of all rows since the file began, without hours and users, for metrics; of
+                queues that have rows
     progress    the last record that is in it, up to which instant it is complete, and since when
 
 Rows and progress change together: what is written is there once, whenever the writer ends. The
@@ -101,11 +102,18 @@ class LedgerFile(SideFile):
         oldest_ms = progress.now_ms - KEPT_DAYS * _DAY_MS
         with self._transaction() as connection:
             add_rows(connection, rows, progress)
-            connection.execute("DELETE FROM amounts WHERE hour_ms < ?", (oldest_ms,))
+            old = connection.execute("DELETE FROM amounts WHERE hour_ms < ?", (oldest_ms,))
+            gone = old.rowcount
             if bytes_in_use(connection) > MOST_BYTES:
-                first = connection.execute("SELECT min(hour_ms) FROM amounts").fetchone()[0]
-                cut_ms = first + max(HOUR_MS, (progress.now_ms - first) // 10)
-                connection.execute("DELETE FROM amounts WHERE hour_ms < ?", (cut_ms,))
+                (first,) = connection.execute("SELECT min(hour_ms) FROM amounts").fetchone()
+                if first is not None:
+                    cut_ms = first + max(HOUR_MS, (progress.now_ms - first) // 10)
+                    connection.execute("DELETE FROM amounts WHERE hour_ms < ?", (cut_ms,))
+                gone += 1
+            if gone:  # users who make queues make no more totals than there is room for amounts
+                connection.execute(
+                    "DELETE FROM totals WHERE queue NOT IN (SELECT DISTINCT queue FROM amounts)"
+                )
 
 
 def copied_ledger(directory: Path) -> sqlite3.Connection:
