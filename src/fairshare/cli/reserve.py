@@ -107,7 +107,9 @@ def _made(client: Client, name: str | None, given: dict[str, Any]) -> Booking:
         ("--gpus, --cpus, --memory or --resource", bool(resources)),
     ):
         if not there:
-            raise click.UsageError(f"a booking needs {flag}")
+            raise click.UsageError(
+                f"a booking needs {flag}; `fairshare reserve` alone lists what is booked"
+            )
     spans = _spans(given, None)
     if name is None:
         begin_ms = spans[0][0] or parse_instant_ms("+0s")

@@ -258,8 +258,11 @@ class History:
         instant_ms = self._instant(max(begin, first))
         since = "" if instant_ms is None else f", of {instant_text(instant_ms)}"
         what = "that instant" if cut.record is None else f"record {cut.record:,}"
+        place = self.journal.path.parent
+        if begin == 1:
+            return Failure(f"{what} is before the first record of {place}{since}")
         return Failure(
-            f"{what} is before what the journal of {self.journal.path.parent} keeps: its first"
-            f" state is that of record {begin:,}{since}. To keep more raise `records` and"
-            " `journal_mb` below [retention] in fairshare.toml"
+            f"{what} is before what the journal of {place} keeps: its first state is that of record"
+            f" {begin:,}{since}. To keep more raise `records` and `journal_mb` below [retention] in"
+            " fairshare.toml"
         )
