@@ -2,9 +2,9 @@
 
 Each life is a few seconds of a real server of the Fair or the Capacity Scheduler, in turn: its
 writer, its clock, its journal, with containers that are timers. Applications of tasks, of gangs
-and of drivers come; nodes are lost and join, are drained and undrained, have labels; applications
-are killed, many of them at once, and what is stopped keeps its room for a while; the configuration
-is reloaded; queues are starved and preempt.
+and of drivers come, are moved, held and killed, many of them at once; nodes are lost and join, are
+drained and decommissioned, get other sizes and labels; what is stopped keeps its room for a while;
+the configuration is reloaded; queues are starved and preempt.
 Then the unchanged configuration is planned on the journal: each grant must be made again, the same
 container on the same node, within 10 ms. What is random follows from the seed, but for the moments
 at which the server runs, and the turns that it leaves half done: the journal has both. The lives in
@@ -19,42 +19,22 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.model.events import ContainerCompleted, ExitCode
-from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import (
     AddLabels,
-    ContainerExited,
     ContainerStarted,
-    DrainNode,
     Input,
     KillApplication,
-    LabelNodes,
-    LaunchContainer,
-    LoadConfiguration,
-    MasterRegistered,
-    NodeJoined,
-    NodeLost,
-    ReleaseContainers,
-    RequestContainers,
     SubmitApplication,
-    UndrainNode,
-    UnregisterMaster,
 )
-from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.core.schedulers.capacity.settings import (
-    ALL_LABELS,
-    CapacitySettings,
-    LabelCapacity,
-    MonitorSettings,
-    Percentage,
-)
-from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
-from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import InputError
 from fairshare.lab.plan.planning import Proof, proof_of, reproduced
@@ -62,82 +42,22 @@ from fairshare.lab.verbs.histories import read_world
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
+from soak.acts import (
+    BEAT_MS,
+    LABEL,
+    LENGTH,
+    NODE,
+    NODES,
+    SCHEDULERS,
+    STOP_MS,
+    WEIGHTS,
+    Acts,
+    settings_with,
+)
 
-BEAT_MS = 100
 CALM_MS = 25
 """A server that is kept waiting for longer decides in another order than one on a machine that is
 never busy."""
-ACTS = {
-    "tasks": 10,
-    "gang": 2,
-    "driver": 3,
-    "kill": 2,
-    "kill many": 1,
-    "drain": 1,
-    "undrain": 2,
-    "lose": 1,
-    "join": 3,
-    "reload": 1,
-    "label": 1,
-}
-"""What is done to a server, and how often compared with the rest."""
-LENGTH = 32
-"""So much is done to it in its life, within two or three seconds."""
-STOP_S = 0.03
-"""What was stopped ends at the next multiple of this time, together with the rest of it."""
-SCHEDULERS = ("fair", "capacity")
-QUEUES = ("root.a", "root.b", "root.c")
-LABEL = "gpu"
-NODES = ("n1", "n2", "n3")
-NODE = {"memory-mb": 8192, "vcores": 8}
-
-
-def settings_with(scheduler: str, weights: tuple[float, ...]) -> FairSettings | CapacitySettings:
-    """Queues with these weights, which preempt after a tenth of a second."""
-    if scheduler == "capacity":
-        return _capacity_settings(weights)
-    queues = {
-        name: QueueSettings(
-            name, weight=weight, fair_share_timeout_ms=100, fair_share_threshold=1.0
-        )
-        for name, weight in zip(QUEUES, weights, strict=True)
-    }
-    return FairSettings(
-        allocations=AllocationSettings(queues=queues, from_file=True),
-        preemption=True,
-        preemption_utilization_threshold=0.5,
-        wait_before_kill_ms=100,
-    )
-
-
-def _capacity_settings(weights: tuple[float, ...]) -> CapacitySettings:
-    everything = {LABEL: LabelCapacity(Percentage(100.0), Percentage(100.0))}
-    queues = {
-        "root": CapacityQueue(
-            children=tuple(name.removeprefix("root.") for name in QUEUES),
-            capacity=Percentage(100.0),
-            label_capacities=everything,
-        )
-    }
-    for name, weight in zip(QUEUES, weights, strict=True):
-        first = name == QUEUES[0]
-        queues[name] = CapacityQueue(
-            capacity=Percentage(100.0 * weight / sum(weights)),
-            maximum_capacity=Percentage(100.0),
-            user_limit_factor=10.0,
-            maximum_master_share=1.0,
-            accessible_labels=(ALL_LABELS,) if first else (),
-            label_capacities=everything if first else {},
-        )
-    monitor = MonitorSettings(
-        enabled=True,
-        monitor_on=True,
-        interval_ms=100,
-        wait_before_kill_ms=100,
-        total_per_round=1.0,
-        natural_termination_factor=1.0,
-    )
-    return CapacitySettings(queues=queues, labels_enabled=True, monitor=monitor)
 
 
 class Verdict(msgspec.Struct):
@@ -162,23 +82,22 @@ class Verdict(msgspec.Struct):
 class TimedEngine(ManualEngine):
     """Containers that end by timers of the event loop."""
 
-    def __init__(self, path: Path, chance: random.Random) -> None:
+    def __init__(self, path: Path, acts: Acts) -> None:
         offers = (NodeOffer(one, "/default-rack", NODE, {}) for one in NODES)
         super().__init__(path, *offers, starts=False)
-        self._chance = chance
+        self._acts = acts
 
     def launch(self, order: LaunchOrder) -> None:
         super().launch(order)
         self.report(ContainerStarted(order.container, holds_room=True))
         if order.command.arguments == ("drive",):
             return
-        code = 1 if self._chance.random() < 0.05 else 0
-        run_s = self._chance.uniform(0.05, 0.8)
-        asyncio.get_running_loop().call_later(run_s, self.end, order.container, code)
+        run_ms, code = self._acts.run()
+        asyncio.get_running_loop().call_later(run_ms / 1000, self.end, order.container, code)
 
     def stop(self, container: ContainerId) -> None:
         loop = asyncio.get_running_loop()
-        at_s = (loop.time() // STOP_S + 1) * STOP_S
+        at_s = (1000 * loop.time() // STOP_MS + 1) * STOP_MS / 1000
         loop.call_at(at_s, self.end, container, 143, "stopped")
 
 
@@ -188,15 +107,14 @@ class Life:
     def __init__(self, folder: Path, seed: int, scheduler: str) -> None:
         self.folder = folder
         self._scheduler = scheduler
-        self._chance = random.Random(seed)
-        self._engine = TimedEngine(folder / "containers", random.Random(seed + 1))
-        self._weights = (1.0, 2.0, 1.0)
+        self._acts = Acts(random.Random(seed), scheduler)
+        self._engine = TimedEngine(folder / "containers", Acts(random.Random(seed + 1), scheduler))
         self.lag_ms = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Live, and end."""
-        settings = settings_with(self._scheduler, self._weights)
+        settings = settings_with(self._scheduler, WEIGHTS)
         server = LiveServer(
             LiveSettings(
                 scheduler=self._scheduler,
@@ -215,7 +133,7 @@ class Life:
                 await self._ask(server, AddLabels({LABEL: False}))
             for _ in range(LENGTH):
                 await self._act(server)
-                await asyncio.sleep(self._chance.uniform(0.005, 0.15))
+                await asyncio.sleep(self._acts.pause_ms() / 1000)
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -233,90 +151,28 @@ class Life:
             self.lag_ms = max(self.lag_ms, 1000 * (loop.time() - before_s) - 2)
 
     async def _act(self, server: LiveServer) -> None:
-        (kind,) = self._chance.choices(tuple(ACTS), tuple(ACTS.values()))
-        applications = [one.id for one in server.service.state.applications.values()]
-        match kind:
-            case "tasks":
-                await self._ask(server, self._submission())
-            case "gang":
-                await self._ask(server, self._submission(gang=True))
-            case "driver":
-                task = asyncio.create_task(self._drive(server))
+        inputs = self._acts.next(server.service.state, server.service.now_ms())
+        for given, events in zip(
+            inputs, await asyncio.gather(*(self._ask(server, one) for one in inputs)), strict=True
+        ):
+            if type(given) is SubmitApplication and given.driver is not None and events:
+                task = asyncio.create_task(self._drive(server, events[0].application))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            case "kill" if applications:
-                await self._ask(server, KillApplication(self._chance.choice(applications)))
-            case "kill many":
-                some = self._chance.sample(applications, len(applications) // 2)
-                await asyncio.gather(*(self._ask(server, KillApplication(one)) for one in some))
-            case "label" if self._scheduler == "capacity":
-                label = self._chance.choice((LABEL, ""))
-                await self._ask(server, LabelNodes({self._chance.choice(NODES): label}))
-            case "drain":
-                await self._ask(server, DrainNode(self._chance.choice(NODES[1:])))
-            case "undrain":
-                await self._ask(server, UndrainNode(self._chance.choice(NODES[1:])))
-            case "lose" if "n3" in server.service.state.nodes:
-                await self._ask(server, NodeLost("n3"))
-            case "join" if "n3" not in server.service.state.nodes:
-                await self._ask(server, NodeJoined("n3", tuple(NODE.values())))
-            case "reload":
-                self._weights = tuple(self._chance.choice((0.5, 1.0, 4.0)) for _ in QUEUES)
-                encoded = msgspec.json.encode(settings_with(self._scheduler, self._weights))
-                epoch_ms = server.service.state.epoch_ms
-                await self._ask(server, LoadConfiguration(encoded, epoch_ms))
 
     @staticmethod
-    async def _ask(server: LiveServer, given: Input) -> None:
-        with contextlib.suppress(InputError):  # refused, as an unknown node or an ended application
-            await server.service.ask(given)
+    async def _ask(server: LiveServer, given: Input) -> Sequence[Any]:
+        """The events; none if it is refused, as of an unknown node or an ended application."""
+        with contextlib.suppress(InputError):
+            return await server.service.ask(given)
+        return ()
 
-    def _submission(self, *, gang: bool = False) -> SubmitApplication:
-        chance = self._chance
-        group = TaskGroup(
-            "t",
-            chance.randint(1, 6 if gang else 30),
-            (1024 * chance.randint(1, 3), 1),
-            Command(("true",)),
-            hosts=chance.choice(((), (), NODES[:1], NODES[1:])),
-            gang=gang,
-            gang_timeout_ms=500,
-        )
-        return SubmitApplication(
-            chance.choice(("ann", "bob")), chance.choice(QUEUES), tasks=(group,)
-        )
-
-    async def _drive(self, server: LiveServer) -> None:
-        """A master: it registers, requests, launches, releases, and unregisters."""
-        given = SubmitApplication(
-            "dan", self._chance.choice(QUEUES), master=(1024, 1), driver=Command(("drive",))
-        )
-        events = await server.service.ask(given)
-        number = next(iter(events)).application  # type: ignore[union-attr]
-        applications = server.service.state.applications
-        while not any(one in self._engine.live for one in applications[number].containers):
-            await asyncio.sleep(0.01)
-            if applications[number].over:
-                return
-        master = next(iter(applications[number].containers))
-        await self._ask(server, MasterRegistered(number))
-        await asyncio.sleep(self._chance.uniform(0.01, 0.1))
-        asked = self._chance.randint(1, 6)
-        request = ContainerRequest(asked, (1024, 1))
-        await self._ask(server, RequestContainers(number, (request,)))
-        done: set[int] = {master}
-        until_s = asyncio.get_running_loop().time() + 1.0
-        while asyncio.get_running_loop().time() < until_s and not applications[number].over:
-            for container in [one for one in applications[number].containers if one not in done]:
-                done.add(container)
-                if self._chance.random() < 0.2:
-                    await self._ask(server, ReleaseContainers(number, (container,)))
-                else:
-                    command = Command(("true",))
-                    await self._ask(server, LaunchContainer(number, container, command))
-            await asyncio.sleep(0.01)
-        await self._ask(server, UnregisterMaster(number))
-        self._engine.report(ContainerExited(master, 0))
+    async def _drive(self, server: LiveServer, number: ApplicationId) -> None:
+        application = server.service.state.applications[number]
+        for inputs, wait_ms in self._acts.driven(application, self._engine):
+            for one in inputs:
+                await self._ask(server, one)
+            await asyncio.sleep(wait_ms / 1000)
 
 
 def judge(state: Path) -> tuple[Proof, Counter[str]]:

@@ -42,6 +42,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.schedulers.protocol import Scheduler, State
+from fairshare.runtime.pace import LOOKED, MONITORED, TIDIED, Pacing
 
 LEFT_EMPTY = "decommissioned: it was empty"
 LEFT_LATE = "decommissioned: its time was over"
@@ -75,10 +76,16 @@ class Agenda:
 
     `unused_expiry_ms` is how long a driver may keep a container without launching anything in it;
     None: for ever. `tidy_ms` is when the scheduler is to remove empty queues, `monitor_ms` when it
-    has its next round of preemption; None while there is no reason to.
+    has its next round of preemption; None while there is no reason to. `pacing` is that of the
+    runtime.
     """
 
-    def __init__(self, scheduler: Scheduler, unused_expiry_ms: int | None = None) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        unused_expiry_ms: int | None = None,
+        pacing: Pacing | None = None,
+    ) -> None:
         state = scheduler.state
         self._scheduler = scheduler
         self._state = state
@@ -102,7 +109,8 @@ class Agenda:
         self._unused_expiry_ms = unused_expiry_ms
         self._unused = _granted_to_drivers(state) if unused_expiry_ms is not None else OrderedDict()
         self._room_freed = True  # for gangs, since the last look
-        self._looked_ms = -LOOK_MS
+        self._pacing = pacing or Pacing()
+        self._look_ms = 0  # the next look, at the earliest
         self.tidy_ms: int | None = None
         self.monitor_ms: int | None = None
 
@@ -277,7 +285,7 @@ class Agenda:
         gangs = self._state.gangs.values()
         next_ms = min((gang.due_ms for gang in gangs if gang.due_ms is not None), default=None)
         if next_ms is not None and self._room_freed and any(gang.paused for gang in gangs):
-            return min(next_ms, self._looked_ms + LOOK_MS)
+            return min(next_ms, self._look_ms)
         return next_ms
 
     def _gangs_due(self, now_ms: int) -> list[GangDue]:
@@ -297,9 +305,10 @@ class Agenda:
         """The paused gangs for which there may be room now, the oldest first. The caller stops
         after one that asks again: there may not be room for two."""
         gangs = self._state.gangs
-        if not gangs or not self._room_freed or now_ms - self._looked_ms < LOOK_MS:
+        if not gangs or not self._room_freed or now_ms < self._look_ms:
             return
-        self._looked_ms = now_ms
+        self._pacing.fired(LOOKED, now_ms)
+        self._look_ms = self._pacing.fires(LOOKED, now_ms + LOOK_MS)
         yield from [GangDue(*key) for key in sorted(gangs) if gangs[key].paused]
         self._room_freed = False
 
@@ -320,7 +329,9 @@ class Agenda:
 
     def _put_off_tidying(self, now_ms: int, *, needed: bool) -> None:
         interval_ms = self._scheduler.tidy_interval_ms() if needed else None
-        self.tidy_ms = None if interval_ms is None else now_ms + interval_ms
+        self.tidy_ms = (
+            None if interval_ms is None else self._pacing.fires(TIDIED, now_ms + interval_ms)
+        )
 
     # Rounds of preemption. Hadoop's monitor runs at intervals for ever. Ours runs while the
     # scheduler says that something could come of it: the first round an interval after that began,
@@ -331,6 +342,7 @@ class Agenda:
         if self.monitor_ms is None or self.monitor_ms > now_ms:
             return False
         self.monitor_ms = None
+        self._pacing.fired(MONITORED, now_ms)
         return True
 
     def look_at_monitor(self, now_ms: int) -> None:
@@ -339,7 +351,7 @@ class Agenda:
         if interval_ms is None:
             self.monitor_ms = None
         elif self.monitor_ms is None or self.monitor_ms > now_ms + interval_ms:  # or it is shorter
-            self.monitor_ms = now_ms + interval_ms
+            self.monitor_ms = self._pacing.fires(MONITORED, now_ms + interval_ms)
 
 
 def _granted_to_drivers(state: State) -> OrderedDict[ContainerId, int]:

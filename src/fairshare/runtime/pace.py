@@ -4,8 +4,10 @@ Decisions follow from the inputs, their instants, and a little more: when a dead
 had no effect but to set the next one, and after how many beats a turn ended because it was enough.
 Both are noted here, and the next record takes them along, so that `fairshare plan` can simulate a
 history exactly. An idle cluster still records nothing: of each kind only the last instant counts.
+The next instant of a timer follows from that, and what it did before had no effect.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from fairshare.core.record import Pace
@@ -16,6 +18,33 @@ QUIET: Final = -1
 UPDATED: Final = -2
 """Shares were updated before an input that was refused."""
 
+AGAIN: Final = -3
+"""A turn began within the same millisecond as the one before."""
+
+MONITORED: Final = -4
+"""The monitor of preemption had a round. From here on each number is that of a timer, which notes
+each time that it fires, and is set again to some time after that."""
+
+OFFERED: Final = -5
+"""All nodes were offered."""
+
+TIDIED: Final = -6
+"""Empty queues were looked for."""
+
+LOOKED: Final = -7
+"""Room for paused gangs was looked for."""
+
+TIMERS: Final = frozenset((MONITORED, OFFERED, TIDIED, LOOKED))
+
+Fires = Callable[[int, int], int]
+"""When a timer fires that is due at an instant."""
+
+
+def at_once(timer: int, due_ms: int) -> int:
+    """A timer fires when it is due; a busy machine may be late."""
+    return due_ms
+
+
 FED: Final = 0
 """Inputs were only fed. Numbers above are the beats after which a turn was left."""
 
@@ -23,18 +52,43 @@ FED: Final = 0
 class Pacing:
     """The pace since the last record.
 
-    `pending` says whether the next record has anything to take along.
+    `pending` says whether the next record has anything to take along. `fires` is asked when a timer
+    fires that is due.
     """
 
-    __slots__ = ("_fed_ms", "_left", "_open", "_quiet", "_updated_ms", "pending")
+    __slots__ = (
+        "_again",
+        "_fed_ms",
+        "_fired",
+        "_left",
+        "_open",
+        "_quiet",
+        "_turn_ms",
+        "_updated_ms",
+        "fires",
+        "pending",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, fires: Fires = at_once) -> None:
+        self.fires = fires
         self.pending = False
+        self._turn_ms = -1
+        self._again = 0  # turns at that instant after the first one, of which nothing is recorded
+        self._fired: dict[int, int] = {}
         self._quiet: dict[object, int] = {}
         self._left: list[tuple[int, int]] = []
         self._open = False  # whether the last of them has not been finished, and nothing recorded
         self._fed_ms: int | None = None
         self._updated_ms: int | None = None
+
+    def begins(self, now_ms: int) -> None:
+        """A turn begins, which does all that is due."""
+        if now_ms == self._turn_ms:
+            self._again += 1
+            self.pending = True
+        else:
+            self._turn_ms = now_ms
+            self._again = 0
 
     def fed(self, now_ms: int) -> None:
         """Inputs are fed at an instant, and nothing else is done."""
@@ -51,6 +105,11 @@ class Pacing:
     def quiet(self, kind: object, now_ms: int) -> None:
         """Something of a kind was done without an event."""
         self._quiet[kind] = now_ms
+        self.pending = True
+
+    def fired(self, timer: int, now_ms: int) -> None:
+        """A timer fires."""
+        self._fired[timer] = now_ms
         self.pending = True
 
     def updated(self, now_ms: int) -> None:
@@ -83,10 +142,14 @@ class Pacing:
         left = [(now_ms - at_ms, beats) for at_ms, beats in self._left if at_ms < now_ms]
         quiet = {at_ms for at_ms in self._quiet.values() if recorded_ms < at_ms < now_ms}
         left += [(now_ms - at_ms, QUIET) for at_ms in quiet]
+        left += [(now_ms - at_ms, timer) for timer, at_ms in self._fired.items()]
+        left += [(0, AGAIN)] * self._again
         if self._updated_ms is not None and recorded_ms < self._updated_ms < now_ms:
             left.append((now_ms - self._updated_ms, UPDATED))
         self._quiet.clear()
+        self._fired.clear()
         self._left.clear()
         self._open = self.pending = False
         self._updated_ms = None
+        self._again = 0
         return tuple(sorted(left, reverse=True))

@@ -37,7 +37,7 @@ from fairshare.runtime.orders import (
     StopOrder,
     nothing_extra,
 )
-from fairshare.runtime.pace import Pacing
+from fairshare.runtime.pace import OFFERED, TIDIED, Fires, Pacing, at_once
 from fairshare.runtime.recovery import Position, reconcile, recover
 
 Step = tuple[Input, tuple[Event, ...]]
@@ -80,6 +80,8 @@ class Runtime:
 
     `on_undecided` is called with each input from outside that a bug kept from being decided; its
     step then has a refusal without a record. None: the exception is raised.
+
+    `fires` says when a timer fires that is due: at once, or as late as in a history.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Runtime:
         unused_expiry_ms: int | None = None,
         pretend: Callable[[TaskLaunch], None] | None = None,
         on_undecided: Callable[[Input, UndecidedError], None] | None = None,
+        fires: Fires = at_once,
     ) -> None:
         self.manager = manager
         self.journal = journal
@@ -108,9 +111,8 @@ class Runtime:
         pretended = pretend is not None
         self._orders = OrderBook(manager.state, extra_environment, pretended=pretended)
         self._interval_ms = beat_interval_ms
-        self._beats = HeartbeatRounds(manager.state, beat_interval_ms)
         self._unused_expiry_ms = unused_expiry_ms
-        self._agenda = Agenda(manager.scheduler, unused_expiry_ms)
+        self._fires = fires
         self._sequence = 0
         self._now_ms = 0
         self._updated_ms = 0
@@ -118,10 +120,19 @@ class Runtime:
         self._eventful = True  # since the deadline was found
         self._deadline_ms: int | None = None
         self._settling: Generator[None] | None = None
-        self._pacing = Pacing()
+        self._begin()
         self._recorded_ms = 0
         self._pending: list[Record] = []
         self._steps: list[Step] = []
+
+    def _begin(self) -> None:
+        """Make what follows from the state and the present instant."""
+        fires = self._fires
+        self._pacing = Pacing(fires)
+        self._beats = HeartbeatRounds(
+            self.manager.state, self._interval_ms, lambda due_ms: fires(OFFERED, due_ms)
+        )
+        self._agenda = Agenda(self.manager.scheduler, self._unused_expiry_ms, self._pacing)
 
     # From the journal to the present.
 
@@ -136,12 +147,10 @@ class Runtime:
         self.position = recover(records, self.manager.state, since)
         self._sequence = self.position.sequence
         self._now_ms = self._updated_ms = self.position.now_ms
-        self._beats = HeartbeatRounds(self.manager.state, self._interval_ms)
-        self._agenda = Agenda(self.manager.scheduler, self._unused_expiry_ms)
+        self._begin()
         self._agenda.recovered(self._now_ms)
         self._eventful = True
         self._settling = None
-        self._pacing = Pacing()
         self._recorded_ms = self._now_ms
         return self.position
 
@@ -184,6 +193,7 @@ class Runtime:
         self, now_ms: int, inputs: Sequence[Input], enough: Enough | None = None
     ) -> list[Step]:
         """`feed` and `settle` with one commit for both; the steps of the inputs come first."""
+        self._pacing.begins(max(now_ms, self._now_ms))
         self._take(now_ms, inputs)
         self._settle(now_ms, enough)
         return self._finish()
@@ -343,16 +353,18 @@ class Runtime:
         if update_ms is not None and update_ms <= now_ms:
             self._update()
         if agenda.tidy_ms is not None and agenda.tidy_ms <= now_ms:
+            self._pacing.fired(TIDIED, now_ms)
             agenda.tidied(now_ms, self._provoke(TidyQueues()))
         for _ in range(_PASSES):
             if scheduler.update_due():
                 self._update()
             if not self._beats.due(now_ms):
                 break
-            next_full_ms = self._beats.next_full_ms
-            yield from self._beats.rounds(now_ms, self._beat)
-            if self._beats.next_full_ms != next_full_ms:
+            if self._beats.full(now_ms):
+                self._pacing.fired(OFFERED, now_ms)
+            else:
                 self._pacing.quiet(NodeBeat, now_ms)
+            yield from self._beats.rounds(now_ms, self._beat)
             if self._beats.has_changed or not scheduler.update_due():
                 break
         self._eventful = self._beats.has_changed

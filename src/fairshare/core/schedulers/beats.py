@@ -82,11 +82,16 @@ was reserved."""
 
 
 class HeartbeatRounds:
-    """Created from a state, and kept in step with it by `note`, which must see all events."""
+    """Created from a state, and kept in step with it by `note`, which must see all events.
 
-    def __init__(self, state: State, interval_ms: int) -> None:
+    `fires` says when the full rounds come that are due at an instant."""
+
+    def __init__(
+        self, state: State, interval_ms: int, fires: Callable[[int], int] = lambda due_ms: due_ms
+    ) -> None:
         self._state = state
         self._interval_ms = interval_ms
+        self._fires = fires
         self._candidates = Candidates(state)
         self._effects = self._effects_of_kinds()
         self._node_of: dict[ContainerId, str] = {
@@ -95,7 +100,7 @@ class HeartbeatRounds:
         self._changed = bool(state.nodes)
         self._everywhere = self._changed  # whether the next rounds ask every node, though not full
         # Full rounds ask every node, also for applications that skip nodes, and all reserved ones.
-        self.next_full_ms = 0
+        self._next_full_ms = 0
         self._full_rounds_due = False
         self._without_effect: dict[Group | int, None] = {}
 
@@ -233,13 +238,17 @@ class HeartbeatRounds:
 
     def due(self, now_ms: int) -> bool:
         """Whether rounds are due: something has happened, or an interval is over."""
-        return self._changed or (self._full_rounds_due and now_ms >= self.next_full_ms)
+        return self._changed or self.full(now_ms)
+
+    def full(self, now_ms: int) -> bool:
+        """Whether the next rounds ask every node."""
+        return (self._full_rounds_due or self._changed) and now_ms >= self._next_full_ms
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """When rounds are due without further events; None if never."""
         if self._changed:
             return now_ms
-        return self.next_full_ms if self._full_rounds_due else None
+        return self._next_full_ms if self._full_rounds_due else None
 
     def rounds(self, now_ms: int, beat: Beat) -> Generator[None]:
         """Let nodes beat until a round changes nothing; yields after each beat.
@@ -247,10 +256,10 @@ class HeartbeatRounds:
         If something is noted in between, the round that is under way is the last one.
         """
         candidates = self._candidates
+        full = self.full(now_ms)
         changed_before, self._changed = self._changed, False
-        full = (self._full_rounds_due or changed_before) and now_ms >= self.next_full_ms
         if full:
-            self.next_full_ms = now_ms + self._interval_ms
+            self._next_full_ms = self._fires(now_ms + self._interval_ms)
             candidates.reconsider_reservations()
         everywhere = full or self._everywhere or not candidates.pending_sizes.waiting
         self._everywhere = False

@@ -32,7 +32,6 @@ from fairshare.core.model.inputs import (
     LoadConfiguration,
     MasterRegistered,
     NodeJoined,
-    ReleaseContainers,
     ReserveApplication,
     SubmitApplication,
     UpdateShares,
@@ -99,6 +98,12 @@ def restated(world: World, settings: bytes) -> tuple[World, frozenset[Applicatio
         pace=None,
     )
     return world_as_asked, frozenset(left_out)
+
+
+def _next_ms(instants: Sequence[int], due_ms: int, latest_ms: int) -> int:
+    """The first instant, if it is late by so much at most; or when it is due."""
+    at = bisect_left(instants, due_ms)
+    return instants[at] if at < len(instants) and instants[at] - due_ms <= latest_ms else due_ms
 
 
 def _concerns(given: Input, left_out: set[ApplicationId]) -> bool:
@@ -246,7 +251,7 @@ class Rerun:
         self.now_ms = world.begin_ms
         self._world = world
         self._advance = advance
-        self._heap: list[tuple[int, int, int, int, Input]] = []
+        self._heap: list[tuple[int, int, int, int, Input | None]] = []
         self._pushed = 0
         self._cancelled: set[int] = set()
         self._waiting: dict[Fact, list[int]] = defaultdict(list)
@@ -272,6 +277,7 @@ class Rerun:
             beat_interval_ms=beat_interval_ms,
             pretend=self.engine.pretend,
             unused_expiry_ms=unused_expiry_ms,
+            fires=self._fires_ms,
         )
         loaded = False
         if world.origin is not None:
@@ -282,6 +288,8 @@ class Rerun:
                 loaded = True
                 loading = LoadConfiguration(settings, world.epoch_ms)
                 self._push(world.begin_ms, world.origin.position.sequence, 0, loading)
+        for at_ms, number, turn in self._pace.bare if self._pace is not None and exact else ():
+            self._push(at_ms, number, turn, None)
         for entry in world.entries:
             if settings is not None and type(entry.input) is LoadConfiguration:
                 if loaded:
@@ -335,23 +343,22 @@ class Rerun:
     def _deadline_ms(self) -> int | None:
         """When a timer of the scheduler fires, or a turn goes on that was left."""
         deadline_ms = self.runtime.next_deadline_ms()
-        if self._pace is not None and deadline_ms is not None:
+        if deadline_ms is None:
+            return None
+        if self._pace is not None:
             # Where inputs were only fed, or a turn was left, nothing else is done at this instant.
             later = self.runtime.unsettled or self.now_ms in self._pace.left
             due_ms = max(deadline_ms, self.now_ms + later)
-            wakes = self._pace.wakes
-            at = bisect_left(wakes, due_ms)
-            near = at < len(wakes) and wakes[at] - due_ms <= self._latest_ms
-            return wakes[at] if near else due_ms
-        return None if deadline_ms is None else self._late_ms(max(deadline_ms, self.now_ms))
+            return _next_ms(self._pace.wakes, due_ms, self._latest_ms)
+        if self._late:
+            return _next_ms(self._world.timers, max(deadline_ms, self.now_ms), LATEST_MS)
+        return deadline_ms
 
-    def _late_ms(self, due_ms: int) -> int:
-        """When a timer fires that is due."""
-        timers = self._world.timers
-        at = bisect_left(timers, due_ms) if self._late else len(timers)
-        if at < len(timers) and timers[at] - due_ms <= LATEST_MS:
-            return timers[at]
-        return due_ms
+    def _fires_ms(self, timer: int, due_ms: int) -> int:
+        """When a timer of the runtime fires that is due."""
+        if self._pace is None or due_ms < self._pace.fired_since_ms:
+            return due_ms
+        return _next_ms(self._pace.fired[timer], due_ms, self._latest_ms)
 
     def _awake_ms(self, entry_ms: int | None, at_ms: int) -> int:
         """An instant at which a server ran: what the scheduler's timers want in a pause comes at
@@ -379,12 +386,11 @@ class Rerun:
 
     def _go(self) -> None:
         """Handle one instant, turn by turn: what one grants may be what the next one launches."""
-        turn, inputs = self._due()
+        turn, inputs = self._due() or (0, [])
         self._decide(inputs, turn)
-        while inputs:
-            turn, inputs = self._due()
-            if inputs:
-                self._decide(inputs, turn)
+        while following := self._due():
+            turn, inputs = following
+            self._decide(inputs, turn)
 
     def _decide(self, inputs: Sequence[Input], turn: int) -> None:
         """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
@@ -407,8 +413,8 @@ class Rerun:
         else:
             self.runtime.feed(self.now_ms, inputs)
 
-    def _due(self) -> tuple[int, list[Input]]:
-        """The number and the inputs of the next turn that is due; none if no input is."""
+    def _due(self) -> tuple[int, list[Input]] | None:
+        """The number and the inputs of the next turn that is due."""
         turn = 0
         inputs: list[Input] = []
         while self._next_entry_ms() is not None and self._heap[0][0] <= self.now_ms:
@@ -416,10 +422,12 @@ class Rerun:
             if inputs and (of_turn != turn or number == _NO_NUMBER):
                 break
             heappop(self._heap)
+            if given is None:
+                return of_turn, inputs
             turn = of_turn
             inputs.append(given)
             self._comes(given)
-        return turn, inputs
+        return (turn, inputs) if inputs else None
 
     def _comes(self, given: Input) -> None:
         """An input is about to be decided. What follows it in its own turn becomes due now, and not
@@ -431,9 +439,6 @@ class Rerun:
             self._happened((ENDED, given.container))
         elif type(given) is MasterRegistered:
             self._happened((REGISTERED, given.application))
-        elif type(given) is ReleaseContainers:
-            for container in given.containers:
-                self._happened((ENDED, container))
 
     def _next_entry_ms(self) -> int | None:
         heap, cancelled = self._heap, self._cancelled
@@ -441,7 +446,7 @@ class Rerun:
             cancelled.discard(heappop(heap)[2])
         return heap[0][0] if heap else None
 
-    def _push(self, at_ms: int, number: int, turn: int, given: Input) -> int:
+    def _push(self, at_ms: int, number: int, turn: int, given: Input | None) -> int:
         self._pushed += 1
         heappush(self._heap, (at_ms, number, self._pushed, turn, given))
         return self._pushed

@@ -93,12 +93,19 @@ class Pace(msgspec.Struct, frozen=True):
 
     In `left` are the turns that ended before all nodes had beaten: by their instant after how many
     beats (0: inputs were only fed), and the last turn of inputs that came before, 0 if none did. At
-    the instants of `updates` shares were updated without an effect.
+    the instants of `updates` shares were updated without an effect. `bare` are the turns without
+    inputs among several that began within one millisecond: the instant, the number of the first
+    record from then on, and that of the turn. `fired` has the instants of each timer of
+    `runtime/pace.py`, ascending; of those between two records that had no effect only the last one.
+    Records of older releases have none: they are known from `fired_since_ms` on.
     """
 
     wakes: tuple[int, ...]
     left: dict[int, tuple[int, int]]
     updates: tuple[int, ...]
+    bare: tuple[tuple[int, int, int], ...]
+    fired: dict[int, tuple[int, ...]]
+    fired_since_ms: float
 
 
 class World(msgspec.Struct, frozen=True):

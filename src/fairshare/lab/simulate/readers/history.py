@@ -14,6 +14,7 @@ that runs there counts as running since its launch.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import inf
 from statistics import median_low
 from typing import Any, Final
 
@@ -45,6 +46,7 @@ from fairshare.core.model.inputs import (
     NodeBeat,
     NodeDue,
     NodeJoined,
+    NodeLost,
     OvercommitOver,
     PreemptContainers,
     ReleaseContainers,
@@ -72,7 +74,8 @@ from fairshare.lab.simulate.world import (
     Task,
     World,
 )
-from fairshare.runtime.pace import QUIET, UPDATED
+from fairshare.runtime.agenda import LEFT_EMPTY, LEFT_LATE
+from fairshare.runtime.pace import AGAIN, QUIET, TIMERS, UPDATED
 from fairshare.wording import STOPPED
 
 OWN: Final = frozenset(
@@ -91,7 +94,9 @@ OWN: Final = frozenset(
         UpdateUsage,
     )
 )
-"""Inputs that the runtime feeds itself."""
+"""Inputs that the runtime feeds itself; and the loss of a node for one of these reasons."""
+
+DECOMMISSIONED: Final = (LEFT_EMPTY, LEFT_LATE)
 
 SURVIVED_MS: Final = 20
 """A container that was stopped is taken to have run for so much longer at least: it did not end by
@@ -119,6 +124,7 @@ class _Seen:
 
     __slots__ = (
         "decided_ms",
+        "decided_turn",
         "ended_ms",
         "exited",
         "granted_ms",
@@ -142,6 +148,7 @@ class _Seen:
         self.exited: ContainerExited | None = None  # by itself
         self.ended_ms: int | None = None
         self.decided_ms: int | None = None  # when the scheduler ended it
+        self.decided_turn = 0
         self.reported_ms: int | None = None  # when its engine reported its end after that
 
 
@@ -174,6 +181,7 @@ class _Reader:
         self._masters: set[ApplicationId] = set()
         self._facts: dict[Fact, int] = {}
         self._latest: dict[ApplicationId, Fact] = {}
+        self._coming: list[tuple[Fact, ApplicationId]] = []  # drivers hear of it after this turn
         self._first_ms: int | None = None
         self._decided_ms: int | None = None  # when the runtime first did something by itself
         self._now_ms = 0
@@ -185,6 +193,8 @@ class _Reader:
         self._wakes: set[int] = set()
         self._left: dict[int, tuple[int, int]] = {}
         self._updates: list[int] = []
+        self._bare: list[tuple[int, int, int]] = []
+        self._fired: dict[int, list[int]] = {timer: [] for timer in TIMERS}
         self._turn_ms = -1  # when the last turn of inputs came
         self._pauses: list[tuple[int, int]] = []
         self._paused_ms: int | None = None
@@ -228,12 +238,17 @@ class _Reader:
         if self._first_ms is None:
             self._first_ms = now_ms
         kind = type(recorded)
+        own = _is_own(recorded)
         self._pace(record)
-        if kind in OWN or now_ms != self._now_ms:
+        if own or now_ms != self._now_ms:
             self._apart = True
-        if kind in OWN and self._decided_ms is None:
+        if self._apart:
+            for fact, application in self._coming:
+                self._happened(fact, application)
+            self._coming.clear()
+        if own and self._decided_ms is None:
             self._decided_ms = now_ms
-        if kind in OWN and (not self._timers or self._timers[-1] != now_ms):
+        if own and (not self._timers or self._timers[-1] != now_ms):
             self._timers.append(now_ms)
         if self._paused_ms is not None and now_ms > self._paused_ms:
             self._pauses.append((self._paused_ms, now_ms))
@@ -241,7 +256,7 @@ class _Reader:
         if type(recorded) is ContainerExited and recorded.diagnostics == STOPPED:
             self._paused_ms = now_ms
         self._now_ms = now_ms
-        if kind not in OWN:
+        if not own:
             if self._apart:
                 self._turn += 1
                 self._turn_ms = now_ms
@@ -258,13 +273,27 @@ class _Reader:
         if record.pace is None:
             return
         self._paced = True
+        again = 0
         for before_ms, what in record.pace:
             at_ms = record.now_ms - before_ms
             self._wakes.add(at_ms)
             if what == UPDATED:
                 self._updates.append(at_ms)
+            elif what in TIMERS:
+                self._fired[what].append(at_ms)
+            elif what == AGAIN:
+                again += 1
             elif what != QUIET:
                 self._left[at_ms] = (what, self._turn if self._turn_ms == at_ms else 0)
+        if not again:
+            return
+        self._apart = True
+        first = self._turn_ms != record.now_ms  # the first turn of this instant had no inputs
+        with_inputs = not _is_own(record.input)  # the last one
+        for _ in range(first + again - with_inputs):
+            self._turn += 1
+            self._turn_ms = record.now_ms
+            self._bare.append((record.now_ms, record.sequence, self._turn))
 
     def _has_left(self, given: Input) -> bool:
         """Whether it reports the end of a container that had been stopped before the origin."""
@@ -304,7 +333,7 @@ class _Reader:
                 return () if latest is None else (latest,)
 
     def _happened(self, fact: Fact, application: ApplicationId) -> None:
-        self._facts[fact] = self._now_ms
+        self._facts.setdefault(fact, self._now_ms)
         self._latest[application] = fact
 
     def _see(self, given: Input, record: Record) -> None:
@@ -318,7 +347,8 @@ class _Reader:
             seen = self._seen.get(given.container)
             if seen is None:
                 return
-            if seen.decided_ms is not None:
+            # An end that came in the turn in which it was decided upon is not the effect of that.
+            if seen.decided_ms is not None and seen.decided_turn != self._turn:
                 seen.reported_ms = record.now_ms
                 self._ends[given.container] = (record.sequence, self._turn)
             elif seen.exited is None:
@@ -347,13 +377,29 @@ class _Reader:
             case ContainerCompleted():
                 seen = self._seen.get(event.container)
                 if seen is not None and seen.exited is None and seen.decided_ms is None:
-                    seen.decided_ms = record.now_ms
-                if (ENDED, event.container) not in self._facts:
-                    self._happened((ENDED, event.container), application_of(event.container))
+                    seen.decided_ms, seen.decided_turn = record.now_ms, self._turn
+                container = event.container
+                ended = (ENDED, container), application_of(container)
+                if type(record.input) is ContainerExited and record.input.container == container:
+                    self._happened(*ended)
+                else:
+                    self._coming.append(ended)
             case _:
                 pass
 
     # The world.
+
+    def _paces(self) -> Pace:
+        fired = {timer: tuple(sorted(instants)) for timer, instants in self._fired.items()}
+        since_ms = min((one[0] for one in fired.values() if one), default=inf)
+        return Pace(
+            tuple(sorted(self._wakes)),
+            self._left,
+            tuple(self._updates),
+            tuple(self._bare),
+            fired,
+            since_ms,
+        )
 
     def world(self, scheduler: str, types: ResourceTypes, epoch_ms: int) -> World:
         """All that was read."""
@@ -399,9 +445,7 @@ class _Reader:
             pauses=tuple(self._pauses),
             decided_ms=self._decided_ms,
             timers=tuple(self._timers),
-            pace=Pace(tuple(sorted(self._wakes)), self._left, tuple(self._updates))
-            if self._paced
-            else None,
+            pace=self._paces() if self._paced else None,
             censored=censored,
             drivers=len(self._masters),
             nodes=len(self._nodes),
@@ -410,6 +454,11 @@ class _Reader:
             facts=self._known,
             queues=self._queues,
         )
+
+
+def _is_own(given: Input) -> bool:
+    """Whether the runtime fed it itself."""
+    return type(given) in OWN or (type(given) is NodeLost and given.report in DECOMMISSIONED)
 
 
 def _rest(seen: _Seen, life: Life, now_ms: int, *, runs: bool) -> Life:
@@ -459,7 +508,7 @@ class _Estimates:
         began_ms = launched_ms if seen.started_ms is None else seen.started_ms
         holds = seen.started is not None and seen.started.holds_room
         stop_ms = self._stop_ms
-        if seen.decided_ms is not None:
+        if seen.decided_ms is not None and seen.exited is None:
             if seen.reported_ms is not None:
                 stop_ms = seen.reported_ms - seen.decided_ms
             else:  # not by then

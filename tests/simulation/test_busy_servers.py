@@ -1,0 +1,233 @@
+"""A plan makes every decision of a server again, however late its machine was.
+
+Lives as those of `python -m soak.plans`, in virtual time: the server is late by chance, decides
+what has come meanwhile in one turn or in several, and leaves turns half done.
+"""
+
+import random
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+import msgspec
+import pytest
+from soak.acts import (
+    BEAT_MS,
+    LABEL,
+    LENGTH,
+    NODE,
+    NODES,
+    SCHEDULERS,
+    STOP_MS,
+    WEIGHTS,
+    Acts,
+    loading,
+    settings_with,
+)
+from tests.manual_engine import ManualEngine
+
+from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.events import ContainerAllocated
+from fairshare.core.model.inputs import (
+    AddLabels,
+    ContainerExited,
+    ContainerStarted,
+    KillApplication,
+    NodeJoined,
+    SubmitApplication,
+)
+from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.simulate.rerun import Rerun
+from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.pace import QUIET, UPDATED
+from fairshare.runtime.runtime import Runtime
+from fairshare.settings.registry import family_of
+
+EPOCH_MS = 1_700_000_000_000
+AFTERWARDS_MS = 3_000
+UNUSED_EXPIRY_MS = 300
+BUSY = {"never": 0.0, "sometimes": 0.1, "often": 0.4}
+"""How often the machine keeps the server waiting for long."""
+
+
+class TimedEngine(ManualEngine):
+    """Containers that end by timers of a life."""
+
+    def __init__(self, life: "Life") -> None:
+        super().__init__(starts=False)
+        self._life = life
+
+    def launch(self, order):
+        super().launch(order)
+        self.report(ContainerStarted(order.container, holds_room=True))
+        if order.command.arguments != ("drive",):
+            run_ms, code = self._life.acts.run()
+            self._life.call_at(self._life.now_ms + run_ms, self.end, order.container, code)
+
+    def stop(self, container):
+        at_ms = (self._life.now_ms // STOP_MS + 1) * STOP_MS
+        self._life.call_at(at_ms, self.end, container, 143, "stopped")
+
+
+class Life:
+    """The life of one server; afterwards `records` has its journal."""
+
+    def __init__(self, seed: int, scheduler: str, busy: float) -> None:
+        self.now_ms = 0
+        self.acts = Acts(random.Random(seed), scheduler)
+        self.scheduler = scheduler
+        self.types = settings_with(scheduler, WEIGHTS).types
+        self._busy = busy
+        self._machine = random.Random(seed + 1)
+        self._inbox: list[Any] = []
+        self._timers: list[tuple[float, int, Any, tuple[Any, ...]]] = []
+        self._timer = count()
+        self._manager = ResourceManager(family_of(scheduler).create(self.types))
+        self._state = self._manager.state
+        self._engine = TimedEngine(self)
+        self._engine.start(self._inbox.append)
+        journal = MemoryJournal()
+        self._runtime = Runtime(
+            self._manager,
+            journal,
+            self._engine,
+            beat_interval_ms=BEAT_MS,
+            unused_expiry_ms=UNUSED_EXPIRY_MS,
+        )
+        self._live()
+        self.records = list(journal.records())
+
+    def call_at(self, at_ms, call, *arguments):
+        heappush(self._timers, (max(at_ms, self.now_ms), next(self._timer), call, arguments))
+
+    def _live(self):
+        self._runtime.recover()
+        nodes = [NodeJoined(name, tuple(NODE.values())) for name in NODES]
+        self._runtime.feed(0, [loading(self.scheduler, WEIGHTS, EPOCH_MS), *nodes])
+        if self.scheduler == "capacity":
+            self._inbox.append(AddLabels({LABEL: False}))
+        at_ms = 0.0
+        for _ in range(LENGTH):
+            self.call_at(at_ms, self._act)
+            at_ms += self.acts.pause_ms()
+        self.call_at(at_ms, self._kill_all)
+        while (next_ms := self._next_ms()) is not None and next_ms < at_ms + AFTERWARDS_MS:
+            self.now_ms = max(self.now_ms, int(next_ms)) + self._late_ms()
+            self._turn()
+
+    def _next_ms(self):
+        """When the server would wake; None: never again."""
+        if self._inbox or self._runtime.unsettled:
+            return self.now_ms
+        times = [self._runtime.next_deadline_ms(), *(one[0] for one in self._timers[:1])]
+        return min((one for one in times if one is not None), default=None)
+
+    def _late_ms(self):
+        machine = self._machine
+        if machine.random() < self._busy:
+            return machine.randint(5, 300)
+        return machine.choice((0, 0, 0, 1, 1, 2))
+
+    def _turn(self):
+        machine = self._machine
+        while self._timers and self._timers[0][0] <= self.now_ms:
+            _, _, call, arguments = heappop(self._timers)
+            call(*arguments)
+        size = machine.choice((len(self._inbox), len(self._inbox), 1))
+        inputs = self._inbox[:size]
+        del self._inbox[:size]
+        asked, beats = count(1), machine.choice((1, 2, 3, 5, 1_000, 1_000, 1_000))
+        self._runtime.turn(self.now_ms, inputs, lambda: next(asked) >= beats)
+        if self._runtime.unsettled:  # that is so after some time
+            self.now_ms += machine.randint(2, 5)
+
+    def _act(self):
+        for given in self.acts.next(self._state, self.now_ms):
+            known = set(self._state.applications)
+            self._inbox.append(given)
+            if type(given) is SubmitApplication and given.driver is not None:
+                self.call_at(self.now_ms, self._drive, known)
+
+    def _drive(self, known):
+        """Let a driver begin once its application is there."""
+        for number, application in self._state.applications.items():
+            if number not in known and application.submission.driver is not None:
+                self._go_on(self.acts.driven(application, self._engine))
+                return
+        self.call_at(self.now_ms + 10, self._drive, known)
+
+    def _go_on(self, driven):
+        for inputs, wait_ms in driven:
+            self._inbox += inputs
+            if wait_ms:
+                self.call_at(self.now_ms + wait_ms, self._go_on, driven)
+                return
+
+    def _kill_all(self):
+        alive = [one.id for one in self._state.applications.values() if not one.over]
+        self._inbox += [KillApplication(number) for number in alive]
+
+
+def grants(records):
+    return {
+        (event.container, event.node, record.now_ms)
+        for record in records
+        for event in record.events
+        if type(event) is ContainerAllocated
+    }
+
+
+def decisions(records):
+    """Each input, without what a container used, at its instant, and the kinds of its events."""
+    for record in records:
+        given = record.input
+        if type(given) is ContainerExited:
+            given = ContainerExited(given.container, 0)
+        yield record.now_ms, given, [type(event) for event in record.events]
+
+
+def simulated(life, records):
+    """The records of a simulation of a life as records tell it."""
+    made = []
+    Rerun(
+        read_history(records, life.scheduler, life.types, EPOCH_MS),
+        ResourceManager(family_of(life.scheduler).create(life.types)),
+        beat_interval_ms=BEAT_MS,
+        unused_expiry_ms=UNUSED_EXPIRY_MS,
+        paced=True,
+        observers=(made.append,),
+    ).run(records[-1].now_ms)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("busy", BUSY)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_simulation_decides_what_a_server_decided_on_a_machine_that_is_busy(
+    scheduler, busy, seed
+):
+    life = Life(seed, scheduler, BUSY[busy])
+    assert len(grants(life.records)) > 10
+    assert list(decisions(simulated(life, life.records))) == list(decisions(life.records))
+
+
+def as_in_release_1(record):
+    """A record as release 1.0.0 wrote it: without the turns of an instant, and of a timer without
+    its name."""
+    pace = [
+        (before_ms, max(what, QUIET) if what != UPDATED else what)
+        for before_ms, what in record.pace
+        if before_ms or what > UPDATED
+    ]
+    return msgspec.structs.replace(record, pace=tuple(pace))
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_most_grants_are_made_again_where_the_records_are_of_the_first_release(scheduler):
+    known = again = 0
+    for seed in range(8):
+        life = Life(seed, scheduler, BUSY["never"])
+        records = [as_in_release_1(record) for record in life.records]
+        known += len(grants(records))
+        again += len(grants(records) & grants(simulated(life, records)))
+    assert again > 0.8 * known
