@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from fairshare.client.connection import Address, answer_of, leading, request_of
+from fairshare.client.connection import Address, Search, answer_of, leading, request_of
 from fairshare.client.discovery import Server
 from fairshare.client.exchange import ExchangeFailed
 from fairshare.client.httpx_exchange import AsyncHttpxExchange
@@ -36,12 +36,13 @@ class AsyncConnection(Address[AsyncHttpxExchange]):
     async def ask(self, call: Call[Answer]) -> Answer:
         """What one call of `calls` comes to."""
         request = request_of(call)
-        asked: set[str] = set()
+        search = Search()
         while True:
             try:
                 reply = leading(await self._exchange.send(request))
             except ExchangeFailed as error:
-                successor = self._successor(error, request, asked)
+                successor, pause_s = self._successor(error, request, search)
+                await asyncio.sleep(pause_s)
                 await self._exchange.close()
                 self._turn_to(successor)
             else:

@@ -15,9 +15,9 @@ from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, Ser
 from fairshare.client.exchange import (
     READ_TIMEOUT_S,
     AnsweredTooLate,
+    DoesNotLead,
     Exchange,
     ExchangeFailed,
-    IsStandby,
     NotConnected,
     OtherAccount,
     Reply,
@@ -31,6 +31,13 @@ Result = TypeVar("Result")
 
 SUCCESSES = range(200, 300)
 STANDBY = 307
+UNAVAILABLE = 503
+STOPPING = "stopping"
+LEADER_S = 30.0
+"""How long a call waits until one of several servers leads, while at least one of them is there: a
+standby needs some seconds to take over."""
+
+PAUSE_S = 0.5
 
 
 ExchangeT = TypeVar("ExchangeT")
@@ -66,15 +73,34 @@ class Address(ABC, Generic[ExchangeT]):
     def _exchange_with(self, url: str) -> ExchangeT:
         """What carries requests to a server."""
 
-    def _successor(self, error: ExchangeFailed, request: Request, asked: set[str]) -> str:
-        """The server that is to be asked instead, of those that were not `asked`; raises
-        ServerUnreachable if there is none."""
-        asked.add(self.url)
-        others = self._elsewhere() if isinstance(error, NotConnected) else ()
-        for other in others:
-            if other not in asked:
-                return other
+    def _successor(
+        self, error: ExchangeFailed, request: Request, search: "Search"
+    ) -> tuple[str, float]:
+        """The server that is to be asked instead, and how long to wait before that (s). Raises
+        ServerUnreachable, or Refused, if none leads."""
+        others = tuple(self._elsewhere()) if isinstance(error, NotConnected) else ()
+        search.asked.add(self.url)
+        search.there |= isinstance(error, DoesNotLead)
+        if search.until_s is None:
+            search.until_s = time.monotonic() + LEADER_S
+        for pause_s in (0.0, PAUSE_S):
+            for other in others:
+                if other not in search.asked:
+                    return other, pause_s
+            if len(set(others)) < 2 or not search.there or time.monotonic() > search.until_s:
+                break
+            search.asked.clear()
         raise unreachable(error, self.url, request.read_s) from error
+
+
+class Search:
+    """The search of one call for the server that leads: the addresses that were asked since the
+    last pause, and whether a server is there."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        self.there = False
+        self.until_s: float | None = None
 
 
 class Connection(Address[Exchange]):
@@ -95,12 +121,13 @@ class Connection(Address[Exchange]):
     def ask(self, call: Call[Answer]) -> Answer:
         """What one call of `calls` comes to."""
         request = request_of(call)
-        asked: set[str] = set()
+        search = Search()
         while True:
             try:
                 reply = leading(self._exchange.send(request))
             except ExchangeFailed as error:
-                successor = self._successor(error, request, asked)
+                successor, pause_s = self._successor(error, request, search)
+                time.sleep(pause_s)
                 self._exchange.close()
                 self._turn_to(successor)
             else:
@@ -148,9 +175,13 @@ def _unchanged(answer: object) -> Any:
 
 
 def leading(reply: Reply) -> Reply:
-    """The reply of a server that leads; raises IsStandby for another, which has done nothing."""
+    """The reply of a server that leads; raises DoesNotLead for another, which has done nothing."""
     if reply.status == STANDBY:
-        raise IsStandby("it is a standby")
+        raise DoesNotLead("it is a standby")
+    if reply.status == UNAVAILABLE:
+        answer = _refusal_in(reply)
+        if answer is not None and answer.code == STOPPING:
+            raise DoesNotLead("it is stopping", reply)
     return reply
 
 
@@ -177,11 +208,13 @@ def answer_of(call: Call[Answer], reply: Reply, url: str) -> Answer:
     return call.understand(None if nothing else decoded(reply, url))
 
 
-def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreachable:
+def unreachable(error: ExchangeFailed, url: str, read_s: float) -> Exception:
     """What a call that brought no answer becomes."""
     if isinstance(error, OtherAccount):
         return ServerUnreachable(str(error), url)
-    if isinstance(error, IsStandby):
+    if isinstance(error, DoesNotLead):
+        if error.reply is not None:
+            return refusal(error.reply, url)
         return ServerUnreachable(
             f"the server at {url} is a standby, and none that is known leads: try again in a"
             " moment, or name the other server's address too, behind a comma",
@@ -211,11 +244,17 @@ def unreachable(error: ExchangeFailed, url: str, read_s: float) -> ServerUnreach
 
 def refusal(reply: Reply, url: str) -> Exception:
     """The error that an unsuccessful answer becomes."""
-    try:
-        answer = msgspec.json.decode(reply.content, type=Refusal)
-    except msgspec.DecodeError:
+    answer = _refusal_in(reply)
+    if answer is None:
         return _strange(url, f"HTTP {reply.status} without a reason")
     return Refused(reply.status, answer.code, answer.message, answer.id)
+
+
+def _refusal_in(reply: Reply) -> Refusal | None:
+    try:
+        return msgspec.json.decode(reply.content, type=Refusal)
+    except msgspec.DecodeError:
+        return None
 
 
 def decoded(reply: Reply, url: str) -> Any:

@@ -54,8 +54,13 @@ class NotConnected(ExchangeFailed):
     """No server took the connection, so that nothing was sent."""
 
 
-class IsStandby(NotConnected):
-    """The server does not lead: it has done nothing."""
+class DoesNotLead(NotConnected):
+    """The server is a standby, or stopping: it has done nothing. `reply` is its refusal, if it has
+    said more than where the one is that leads."""
+
+    def __init__(self, reason: str, reply: Reply | None = None) -> None:
+        self.reply = reply
+        super().__init__(reason)
 
 
 class AnsweredTooLate(ExchangeFailed):
