@@ -18,10 +18,11 @@ from fairshare.core.model.inputs import (
 from fairshare.errors import ConfigurationError, InputError
 from fairshare.yarn.rest.callers import Caller, is_administrator
 from fairshare.yarn.rest.gateway import Gateway
+from fairshare.yarn.rest.submission import LATER
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.configuration import HostLists
 from fairshare.yarn.rpc.records import resource_of
-from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, wrapped
+from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, rpc_error, wrapped
 from fairshare.yarn.rpc.wire.calls import (
     INPUT_OUTPUT,
     SERVICE_FAILED,
@@ -142,8 +143,10 @@ class Administration:
         """refreshQueues: reads all files again; nothing changes if one has an error."""
         try:
             await self._gateway.server.configuration.refresh()
-        except (ConfigurationError, InputError) as error:
+        except ConfigurationError as error:
             raise RpcError(YARN, str(error)) from None
+        except InputError as error:
+            raise rpc_error(error) from None
 
     async def refresh_files(self, caller: Caller, request: Any) -> None:
         """What reads a part of the files again reads all of them here."""
@@ -269,14 +272,15 @@ class Administration:
         try:
             await gateway.ask(given)
         except InputError as error:
-            raise wrapped(INPUT_OUTPUT, str(error)) from None
+            later = error.code in LATER
+            raise (rpc_error(error) if later else wrapped(INPUT_OUTPUT, str(error))) from None
 
     async def _feed(self, inputs: list[Input]) -> None:
         for given in inputs:
             try:
                 await self._gateway.ask(given)
             except InputError as error:
-                raise RpcError(YARN, str(error)) from None
+                raise rpc_error(error) from None
 
     # High availability.
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
 
+from fairshare.errors import InputError
 from fairshare.server.access.audit import FILE, AuditEntry
 from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rpc import administration, records
@@ -207,3 +208,33 @@ async def test_only_administrators_are_served_and_refusals_are_in_the_audit_log(
         ),
         ("RPC", "ResourceManagerAdministrationProtocol/refreshNodes", 200, "root", ""),
     ]
+
+
+@pytest.mark.parametrize("code", ["disk-full", "no-database", "stopping"])
+async def test_what_cannot_be_recorded_now_is_for_later_or_another_server(
+    tmp_path, anyio_backend, monkeypatch, code
+):
+    labelled = msgspec.structs.replace(CAPACITY, labels_enabled=True)
+    cluster = await started(tmp_path, "capacity", capacity=labelled)
+    cluster.node().register()
+    await cluster.settled()
+    administrator = Administrator(cluster)
+
+    async def refuse(given):
+        raise InputError(code, "not now")
+
+    monkeypatch.setattr(cluster.server.service, "ask", refuse)
+    administrator.exclude.write_text("h1\n")
+    change = {"resource": {"memory": 8192, "virtual_cores": 8}, "over_commit_timeout": -1}
+    change = {"node_id": {"host": "h1", "port": 1}, "resource_option": change}
+    try:
+        for method, fields in (
+            ("addToClusterNodeLabels", {"nodeLabels": [{"name": "gpu"}]}),
+            ("updateNodeResource", {"node_resource_map": [change]}),
+            ("refreshNodes", {"decommissionType": FORCEFUL}),
+        ):
+            refusal = await administrator.refused(method, **fields)
+            assert refusal == ("StandbyException", "not now"), method
+    finally:
+        monkeypatch.undo()
+        await cluster.stop()
