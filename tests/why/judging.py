@@ -24,9 +24,13 @@ from fairshare.lab.branch.history import origin_of
 from fairshare.lab.branch.lives import FOR_EVER_MS, with_expected_lives
 from fairshare.lab.branch.proving import REMEDY_MS, prove
 from fairshare.lab.simulate.readers.history import read_history
+from fairshare.lab.simulate.world import Entry
 from fairshare.runtime.recovery import Position
 from fairshare.server.insight.why import words_of
 from fairshare.settings.registry import family_of
+
+APART_MS = 5_000
+"""The time between two actions of a remedy: people are slower than a simulation."""
 
 
 def proved(built: Built) -> Proved:
@@ -85,14 +89,13 @@ def _proved(situation: Situation) -> Iterator[str]:
         yield "the search has no end"
     for remedy in found.remedies:
         built = situation.build()
-        carry_out(situation.scheduler, built.cluster, built.waits, remedy)
-        if not goes_on(situation.scheduler, built.cluster, built.waits):
+        if not starts(situation.scheduler, built.cluster, built.waits, remedy):
             words = " and ".join(action.words for action in remedy.actions)
             yield f"does not start although {words}"
 
 
-def carry_out(scheduler: str, cluster: Cluster, waits: int, remedy: Remedy) -> None:
-    """Do what is printed of a remedy; limits are raised by one reload."""
+def _inputs(scheduler: str, cluster: Cluster, waits: int, remedy: Remedy) -> list[Input]:
+    """What does what is printed of a remedy, in its order; limits are raised by one reload."""
     state, family = cluster.manager.state, family_of(scheduler)
     settings: Any = state.settings
     for action in remedy.actions:
@@ -108,11 +111,14 @@ def carry_out(scheduler: str, cluster: Cluster, waits: int, remedy: Remedy) -> N
             else:
                 continue
             break
+    loading = LoadConfiguration(msgspec.json.encode(settings), 1)
+    inputs: list[Input] = []
     for action in remedy.actions:
         if not action.setting:
-            cluster.feed(_input(cluster, waits, action))
-    if settings is not state.settings:
-        cluster.feed(LoadConfiguration(msgspec.json.encode(settings), 1))
+            inputs.append(_input(cluster, waits, action))
+        elif loading not in inputs:
+            inputs.append(loading)
+    return inputs
 
 
 def _input(cluster: Cluster, waits: int, action: Action) -> Input:
@@ -137,12 +143,16 @@ def _input(cluster: Cluster, waits: int, action: Action) -> Input:
     return NodeJoined("n9", total)
 
 
-def goes_on(kind: str, cluster: Cluster, number: int) -> bool:
-    """Whether an application gets a container in a cluster that goes on as a server's does."""
+def starts(kind: str, cluster: Cluster, number: int, remedy: Remedy) -> bool:
+    """Whether an application gets a container in a cluster that goes on as a server's does, and in
+    which one action of a remedy after the other is carried out."""
     before = cluster.manager.state.applications[number].containers_allocated
     origin = origin_of(cluster.manager, Position(1, 0))
     world = read_history((), kind, cluster.manager.state.types, 1, origin)
     world = with_expected_lives(world, lambda *_: FOR_EVER_MS).world
+    inputs = _inputs(kind, cluster, number, remedy)
+    entries = [Entry(at * APART_MS, at, at, given) for at, given in enumerate(inputs, 1)]
+    world = msgspec.structs.replace(world, entries=(*world.entries, *entries))
     rerun = Branch(world).begin(lambda _: ())
     rerun.run(REMEDY_MS)
     after: int = rerun.manager.state.applications[number].containers_allocated

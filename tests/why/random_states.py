@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from tests.unit.core.schedulers.waiting import Cluster
-from tests.why.judging import carry_out, goes_on
+from tests.why.judging import starts
 
 from fairshare.core.model.inputs import DrainNode, HoldApplication, KillApplication
 from fairshare.core.model.work import TaskGroup
@@ -130,6 +130,5 @@ def deviations(seed: int) -> Iterator[str]:
             if lasting and ends:
                 yield f"{seed}: application {number} never starts ({first.cause}), but: {words}"
             _, again = state(seed)
-            carry_out(kind, again, number, remedy)
-            if not goes_on(kind, again, number):
+            if not starts(kind, again, number, remedy):
                 yield f"{seed}: application {number} does not start although {words}"

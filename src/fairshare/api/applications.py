@@ -353,8 +353,8 @@ class Action(msgspec.Struct, frozen=True):
 
 
 class Remedy(msgspec.Struct, frozen=True):
-    """Actions that all are needed, and after how long the container was granted in a simulation in
-    which they were done."""
+    """Actions that all are needed, and how long after the last one the container was granted in a
+    simulation in which they were done in this order, with one reload of all settings."""
 
     actions: tuple[Action, ...]
     starts_after_ms: int

@@ -2,11 +2,12 @@
 it is owed, and of a user what all applications wait for."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 
 from fairshare.api import routes
+from fairshare.api.applications import Action
 from fairshare.cli.cells import amounts_text, duration_text, instant_text
 from fairshare.cli.options import json_option, print_json, with_client
 from fairshare.cli.orders import named_tasks
@@ -124,15 +125,23 @@ def proved_parts(proved: Proved) -> list[Part]:
         text = "Nothing that was tried starts it" + ("." if proved.complete else " so far.")
         parts.append(Styled(text, style="bold"))
     for remedy in proved.remedies:
-        words = " and ".join(
-            f"{one.words} (`{one.command}`)" if one.command else one.words for one in remedy.actions
-        )
+        words = _in_order(remedy.actions)
         parts.append(Indented(Styled(plain(f"{words}: {_starts(remedy.starts_after_ms)}.")), 2))
     if proved.starts_after_ms is None:
         span = duration_text(proved.horizon_ms)
         return [*parts, Styled(f"If nothing is done, it does not start within {span}.")]
     basis = "if what runs takes as long as its like took before"
     return [*parts, Styled(f"If nothing is done, {_starts(proved.starts_after_ms)}, {basis}.")]
+
+
+def _in_order(actions: Sequence[Action]) -> str:
+    """Actions one after the other; one reload brings all settings."""
+    words = ""
+    for before, one in zip((None, *actions), actions, strict=False):
+        if before is not None:
+            words += " and " if before.setting and one.setting else ", then "
+        words += f"{one.words} (`{one.command}`)" if one.command else one.words
+    return words
 
 
 def _starts(after_ms: int) -> str:

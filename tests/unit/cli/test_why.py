@@ -71,6 +71,25 @@ def test_what_is_proved_within_a_second_is_added(cluster, run):
     assert lines[-1].startswith("If nothing is done, it starts in about 5m 00s")
 
 
+def test_actions_are_named_in_their_order_and_settings_that_one_reload_brings_together(
+    cluster, run
+):
+    actions = [
+        {"words": "a is raised to 2", "price": 2, "setting": "a", "value": "2"},
+        {"words": "b is raised to 3", "price": 2, "setting": "b", "value": "3"},
+        {"words": "one more node joins", "price": 10},
+        {"words": "seven ends", "price": 20, "command": "fairshare kill 7"},
+    ]
+    remedy = {"actions": actions, "starts_after_ms": 0}
+    cluster.answers[path(7)] = REASONS
+    cluster.answers[path(7).replace("reasons", "proof")] = {**PROVED, "remedies": [remedy]}
+    said = " ".join(run("why", application_name(7), "--prove").output.split())
+    assert (
+        "a is raised to 2 and b is raised to 3, then one more node joins,"
+        " then seven ends (`fairshare kill 7`): it starts within a second."
+    ) in said
+
+
 def test_a_proof_that_finds_nothing_is_shown_with_prove_alone(cluster, run):
     cluster.answers[path(7)] = REASONS
     cluster.answers[path(7).replace("reasons", "proof")] = {**PROVED, "starts_after_ms": None}

@@ -412,9 +412,9 @@ def with_order(world: World, text: str) -> Edited:
     return with_inputs(world, [order], text)
 
 
-def with_inputs(world: World, inputs: Sequence[Input], words: str) -> Edited:
-    """The world in which something is done at its beginning, after what other edits do there.
-    Raises ValueError if the scheduler refuses it."""
+def with_inputs(world: World, inputs: Sequence[Input], words: str, apart_ms: int = 0) -> Edited:
+    """The world in which something is done at its beginning, after what other edits do there: each
+    input so much later than the one before. Raises ValueError if the scheduler refuses it."""
     if world.origin is not None:
         manager = world.origin.manager()
         for entry in world.entries:
@@ -426,6 +426,7 @@ def with_inputs(world: World, inputs: Sequence[Input], words: str) -> Edited:
                 if type(event) is RequestRefused:
                     raise ValueError(f"{words} is refused: {event.reason}")
     begin = [_at_the_beginning(world, given) for given in inputs]
+    begin = [replace(one, at_ms=one.at_ms + at * apart_ms) for at, one in enumerate(begin)]
     return Edited(replace(world, entries=_in_order([*world.entries, *begin])), words)
 
 

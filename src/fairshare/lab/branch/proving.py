@@ -3,7 +3,8 @@ from the present on, until the container is granted. What does not lead to that 
 
 A candidate is something that an administrator or a user can do, with a price: the cheapest that
 suffices comes first. A limit is raised to the smallest value that suffices. If nothing suffices
-alone, the smallest set of candidates that does together is searched.
+alone, the smallest set of candidates that does together is searched: they are done one after the
+other, as people do, and meanwhile others are granted what there is.
 """
 
 import time
@@ -60,6 +61,9 @@ PRICE_OF_END: Final = 20
 
 SOON_MS: Final = 2_000
 """What starts so soon by itself needs no remedy."""
+
+APART_MS: Final = 2_000
+"""The time between two actions of a remedy."""
 
 FIRST_STEP_MS: Final = 1_000
 _TOO_LONG: Final = -1
@@ -193,7 +197,9 @@ class _Search:
         self, candidates: Sequence[_Candidate], base_ms: int | None
     ) -> tuple[_Candidate, ...]:
         """The cheapest candidates that suffice together, none of which can be missing."""
-        kept = list(candidates)
+        limits = [one.action.price for one in candidates if one.reason is not None]
+        # Limits that one reload raises come together.
+        kept = sorted(candidates, key=lambda one: limits[0] if one.reason else one.action.price)
         if len(kept) < 2 or not self._helps(kept, base_ms):
             return ()
         for one in reversed(candidates):
@@ -234,7 +240,7 @@ class _Search:
 
     def _after_ms(self, inputs: Sequence[Input], within_ms: int) -> int | None:
         """The same of a branch with these inputs; _TOO_LONG: there is no time left for it."""
-        begin_ms = self._world.begin_ms
+        begin_ms = self._world.begin_ms + APART_MS * max(len(inputs) - 1, 0)  # of the last one
         granted_ms: list[int] = []
         waited = self._reason
 
@@ -247,7 +253,7 @@ class _Search:
             return [observe]
 
         try:
-            edit = (lambda world: with_inputs(world, inputs, "it"),) if inputs else ()
+            edit = (lambda world: with_inputs(world, inputs, "it", APART_MS),) if inputs else ()
             rerun = Branch(self._world, edit).begin(observed)
         except ValueError:  # the scheduler refuses it
             return None
@@ -258,7 +264,7 @@ class _Search:
             span_ms = min(span_ms + step_ms, within_ms)
             step_ms *= 2
             rerun.run(begin_ms + span_ms)
-        return granted_ms[0] - begin_ms if granted_ms else None
+        return max(granted_ms[0] - begin_ms, 0) if granted_ms else None
 
     def _is_it(self, event: object, reason: Reason) -> bool:
         """Whether this is the container, or of a gang a launch, which comes when all are there."""
@@ -312,8 +318,8 @@ class _Search:
         return _Candidate(action, reason=reason, place=place)
 
     def _inputs(self, some: Sequence[_Candidate]) -> list[Input]:
-        """What does them all; limits are raised by one reload."""
-        inputs = [one.given for one in some if one.given is not None]
+        """What does them all, in their order; limits are raised by one reload, with the first of
+        them."""
         settings = self._settings
         for one in some:
             if one.reason is not None:
@@ -322,8 +328,13 @@ class _Search:
                 values = self._raised(self._settings, one.reason)
                 assert values is not None
                 settings = raising.settings(values.values[one.place])
-        if settings is not self._settings:
-            inputs.append(LoadConfiguration(msgspec.json.encode(settings), self._state.epoch_ms))
+        loading = LoadConfiguration(msgspec.json.encode(settings), self._state.epoch_ms)
+        inputs: list[Input] = []
+        for one in some:
+            if one.given is not None:
+                inputs.append(one.given)
+            elif loading not in inputs:
+                inputs.append(loading)
         return inputs
 
     def _nodes(self, causes: Sequence[Reason]) -> Iterator[_Candidate]:
