@@ -157,9 +157,10 @@ def bar(fraction: float, width: int, mark: float | None = None, *, ascii_only: b
 
 
 def short_queue(name: str) -> str:
-    """A queue's name without the prefix of the root, which all have.
+    """A queue's name without the prefix of the root, which all have; that of applications which
+    were refused before they had one is empty.
 
-    >>> short_queue("root.research.ads"), short_queue("root")
-    ('research.ads', 'root')
+    >>> short_queue("root.research.ads"), short_queue("root"), short_queue("")
+    ('research.ads', 'root', '-')
     """
-    return name.removeprefix("root.")
+    return name.removeprefix("root.") or NOTHING
