@@ -6,16 +6,16 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 _Result = TypeVar("_Result")
 
 
-def apart(work: Callable[[], _Result], form: type[_Result]) -> _Result:
-    """What some work returns, which is done in a copy, and may change all that it reads. Raises
-    RuntimeError if the copy ends without a result; OSError if there is no copy."""
+def apart(work: Callable[[], _Result], form: Any) -> _Result:
+    """What some work returns, of a form, which is done in a copy, and may change all that it reads.
+    Raises RuntimeError if the copy ends without a result; OSError if there is no copy."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         # Later releases of Python warn of locks that other threads hold: the copy takes none.
@@ -29,7 +29,8 @@ def apart(work: Callable[[], _Result], form: type[_Result]) -> _Result:
     _, status = os.waitpid(pid, 0)
     if status or not content:
         raise RuntimeError(f"a copy ended with {os.waitstatus_to_exitcode(status)}")
-    return msgspec.msgpack.decode(content, type=form)
+    result: _Result = msgspec.msgpack.decode(content, type=form)
+    return result
 
 
 def _work_and_exit(work: Callable[[], object], writing: int) -> None:

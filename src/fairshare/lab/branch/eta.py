@@ -13,6 +13,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Final, Self
 
@@ -137,7 +138,7 @@ def draws(
     found: list[list[tuple[int | None, int | None]]] = []
     for seed in range(count):
         draw = _Draw(manager, world, run_times, submissions, seed)
-        one = apart(lambda draw=draw: draw.run(numbers, until_s), _Results)  # type: ignore[misc]
+        one = apart(partial(draw.run, numbers, until_s), _Results)
         if not one:
             break
         found.append(one)

@@ -189,7 +189,8 @@ class Following:
         origin = Origin(position, lambda: self.manager)
         question = asked.question
         if isinstance(question, Prove):
-            return prove(origin, question.application, self.run_times, ANSWER_S, _in_a_copy)
+            waits, run_times = question.application, self.run_times
+            return prove(origin, waits, run_times, ANSWER_S, lambda work: apart(work, int | None))
         known = isinstance(question, Estimate)
         number = (
             question.application
@@ -198,10 +199,6 @@ class Following:
         )
         parts = origin, self.run_times, self._submissions, [number], ANSWER_S, self._directory
         return estimate(*parts, remember=known)[0]
-
-
-def _in_a_copy(work: Callable[[], int | None]) -> int | None:
-    return apart(work, int | None)  # type: ignore[arg-type]
 
 
 def _answer_and_exit(following: Following, asking: socket.socket) -> None:
