@@ -62,6 +62,8 @@ class Cause(enum.StrEnum):
     QUEUE_APPLICATIONS = "queue-running-applications", Lasts.PASSING
     # `user` may run `count` at once
     USER_APPLICATIONS = "user-running-applications", Lasts.PASSING
+    # fewer run than `queue` and `user` may, and nothing has looked at it since
+    PASSED_OVER = "passed-over", Lasts.PASSING
     # masters in `queue` use `used` of `limit`
     QUEUE_MASTERS = "queue-masters", Lasts.PASSING
     # masters of `user` in `queue` use `used` of `limit`

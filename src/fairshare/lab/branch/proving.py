@@ -295,6 +295,9 @@ class _Search:
         for node in state.drains:
             if node in state.nodes:
                 yield _done(f"{node} is undrained", 1, UndrainNode(node), f"admin undrain {node}")
+        if any(reason.cause is Cause.PASSED_OVER for reason in causes):
+            again = LoadConfiguration(msgspec.json.encode(self._settings), state.epoch_ms)
+            yield _done("the configuration is reloaded", 1, again, "admin refresh-queues")
         for reason in causes:
             raising = self._raised(self._settings, reason)
             if raising is not None and raising.values:

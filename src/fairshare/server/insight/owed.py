@@ -83,6 +83,7 @@ OF_LIMITS: Final[Mapping[Cause, OwedCause]] = {
     Cause.QUEUE_GONE: OwedCause.STOPPED,
     Cause.QUEUE_APPLICATIONS: OwedCause.APPLICATIONS,
     Cause.USER_APPLICATIONS: OwedCause.APPLICATIONS,
+    Cause.PASSED_OVER: OwedCause.APPLICATIONS,
     Cause.QUEUE_MASTERS: OwedCause.MASTERS,
     Cause.USER_MASTERS: OwedCause.MASTERS,
     Cause.MASTER_SILENT: OwedCause.ITSELF,

@@ -62,6 +62,12 @@ CAUSES: Final[Mapping[Cause, Said]] = {
         "{user} has {count:application} running, as many as {user} may.",
         "one of {user}'s ends",
     ),
+    Cause.PASSED_OVER: Said(
+        "{queue} and {user} run fewer applications than they may, since one was moved: as in"
+        " Hadoop, that does not start what max-parallel-apps held back.",
+        "the configuration is reloaded (`fairshare admin refresh-queues`), or one ends in a queue"
+        " that runs as many as it may",
+    ),
     Cause.QUEUE_MASTERS: Said(
         "The masters in {queue} use {used} of {limit}: {no_more}.",
         "another application of {queue} ends and those that came earlier have started, or the part"

@@ -222,14 +222,14 @@ def test_a_limit_that_its_own_reservation_has_reached_is_not_the_reason(limits):
     assert [reason.cause for reason in cluster.why(one)] == [Cause.RESERVED_HERE]
 
 
-def test_max_parallel_apps_is_the_reason_also_where_a_move_has_made_room():
+def test_what_max_parallel_apps_held_back_is_passed_over_where_a_move_has_made_room():
     """As in Hadoop the application is held back until one of a full queue ends."""
     cluster = two_leaves(maximum_parallel_applications=1)
     one, two = (cluster.submit(ask(1)) for _ in range(2))
     cluster.feed(MoveApplication(one, "root.b"))
     cluster.run()
     (reason,) = cluster.why(two)
-    assert (reason.cause, reason.queue, reason.count) == (Cause.QUEUE_APPLICATIONS, "root.a", 1)
+    assert (reason.cause, reason.queue, reason.user) == (Cause.PASSED_OVER, "root.a", "ann")
     assert cluster.containers(two) == 0
 
 

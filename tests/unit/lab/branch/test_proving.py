@@ -10,6 +10,7 @@ from fairshare.core.model.inputs import (
     DrainNode,
     HoldApplication,
     LoadConfiguration,
+    MoveApplication,
     SetSafeMode,
     UndrainNode,
 )
@@ -188,6 +189,14 @@ def test_what_is_held_is_released_and_the_safe_mode_ends():
     one = safe.submit(ask(1))
     safe.feed(SetSafeMode(True))
     assert remedies(safe, one) == [["the safe mode ends"]]
+
+
+def test_a_reload_starts_what_is_held_back_though_a_move_has_made_room():
+    cluster = Cluster("capacity", parts(maximum_parallel_applications=1))
+    one, two = (cluster.submit(ask(1), queue="root.p.x") for _ in range(2))
+    cluster.feed(MoveApplication(one, "root.q"))
+    cluster.run()
+    assert remedies(cluster, two) == [["the configuration is reloaded"]]
 
 
 def test_a_blacklist_is_lifted():

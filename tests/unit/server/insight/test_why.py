@@ -26,6 +26,7 @@ EVERYTHING = {
 NUMBERS = {
     Cause.QUEUE_APPLICATIONS: ("root.ml", "11 applications"),
     Cause.USER_APPLICATIONS: ("ann", "11 applications"),
+    Cause.PASSED_OVER: ("root.ml", "ann"),
     Cause.QUEUE_MASTERS: ("root.ml", "10,240 MB", "12,288 MB", "4,096 MB, 1 vcore"),
     Cause.USER_MASTERS: ("ann", "root.ml", "12,288 MB"),
     Cause.TOO_LARGE: ("4,096 MB, 1 vcore", "2,048 MB, 2 vcores"),

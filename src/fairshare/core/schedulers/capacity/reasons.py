@@ -60,11 +60,7 @@ class CapacityLimits:
             for queue in leaf.path
             if queue.runnable >= queue.maximum_parallel
         ]
-        # There is room since an application was moved: it starts when one of a full queue ends.
-        least = min(leaf.path, key=lambda queue: queue.maximum_parallel)
-        if not reasons and most < least.maximum_parallel:
-            return [running_applications(most, user=user)]
-        return reasons or [running_applications(least.maximum_parallel, queue=least.name)]
+        return reasons or [Reason(cause=Cause.PASSED_OVER, queue=leaf.name, user=user)]
 
     def _masters(self) -> list[Reason]:
         state, attempt = self._state, self._attempt
