@@ -33,10 +33,17 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
     owed: dict[str, int] = {}
 
 
+class LedgerGap(msgspec.Struct, frozen=True):
+    """A span of time of which the ledger knows nothing."""
+
+    since_ms: int
+    until_ms: int
+
+
 class Ledger(msgspec.Struct, frozen=True):
     """The ledger of all hours of which a part is between `since_ms` and `until_ms`. It begins at
-    `begin_ms`, and is complete up to `complete_ms`. `causes` has what each cause of debts means;
-    `more`: there are further lines."""
+    `begin_ms`, and is complete up to `complete_ms`, but for the `gaps`, whose records the journal
+    no longer had. `causes` has what each cause of debts means; `more`: there are further lines."""
 
     by: tuple[str, ...]
     since_ms: int
@@ -46,6 +53,7 @@ class Ledger(msgspec.Struct, frozen=True):
     causes: dict[str, str]
     lines: tuple[LedgerLine, ...]
     more: bool = False
+    gaps: tuple[LedgerGap, ...] = ()
 
     _repr_html_ = shown
     to_frame = framed

@@ -23,6 +23,15 @@ def ledger_parts(found: Ledger) -> list[Part]:
     parts: list[Part] = [
         Styled(f"From {instant_text(begin_ms)} to {instant_text(end_ms)}.", style="dim")
     ]
+    if found.since_ms < found.begin_ms:
+        parts.append(Styled("Nothing is known of the time before: the ledger begins then."))
+    parts += [
+        Styled(
+            f"Nothing is known from {instant_text(gap.since_ms)} to {instant_text(gap.until_ms)}:"
+            " the journal no longer had that time when the ledger was continued."
+        )
+        for gap in found.gaps
+    ]
     for resource in dict.fromkeys(line.resource for line in found.lines):
         lines = [line for line in found.lines if line.resource == resource]
         parts += _of_type(found, resource, lines)

@@ -135,9 +135,9 @@ def open_side_file(
         try:
             return _opened(path, form, tables, changes), None
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            if not is_damage(error):
                 raise
-            aside = _move_aside(path)
+            aside = move_aside(path)
             return _opened(path, form, tables, changes), aside
     except (sqlite3.Error, OSError) as error:
         raise SideFileError(f"cannot open {path}: {cause(error)}") from error
@@ -178,7 +178,14 @@ def _opened(path: Path, form: int, tables: str, changes: Mapping[int, str]) -> S
     return connection
 
 
-def _move_aside(path: Path) -> Path:
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether a file is damaged, or is not a database."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+def move_aside(path: Path) -> Path:
+    """Give a damaged file another name, so that the next one who opens it makes a new one."""
     aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
     path.replace(aside)
     for suffix in ("-wal", "-shm"):

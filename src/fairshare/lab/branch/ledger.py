@@ -2,7 +2,9 @@
 records of a server.
 
 The file says up to which record it has come. What the journal has behind that record is added from
-the state there; without a file the ledger begins with the first state that the journal keeps.
+the state there; without a file, or where a damaged one was moved aside, the ledger begins with the
+first state that the journal keeps. What the journal no longer has of the time between is a gap,
+which the file names.
 """
 
 import os
@@ -11,6 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +24,15 @@ from fairshare.lab.branch.history import Cut, History
 from fairshare.runtime.recovery import Position, recover
 from fairshare.server.insight.ledger import HOUR_MS, Ledger, LedgerRow
 from fairshare.server.insight.ledger_file import (
+    FILE,
     LedgerFile,
     Progress,
+    add_gap,
     add_rows,
     copied_ledger,
     progress_of,
 )
-from fairshare.server.side_file import SideFileError, transaction
+from fairshare.server.side_file import SideFileError, is_damage, move_aside, transaction
 from fairshare.server.state_directory import StateDirectory
 from fairshare.settings.registry import family_of
 
@@ -39,19 +44,25 @@ PATIENCE_S: Final = 1_800.0
 """For what came before: then the ledger has a gap."""
 
 Add = Callable[[Sequence[LedgerRow], Progress], None]
+AddGap = Callable[[int, int], None]
 
 
 def read_on(
-    history: History, progress: Progress | None, add: Add, until: Position | None = None
+    history: History,
+    progress: Progress | None,
+    add: Add,
+    add_gap: AddGap,
+    until: Position | None = None,
 ) -> None:
     """Add what the journal has behind a progress, hour by hour, up to a record and its instant, or
-    all of it. Raises Failure, JournalError."""
+    all of it; and the gap before that. Raises Failure, JournalError."""
     journal, identity = history.journal, history.identity
     if progress is not None and progress.epoch_ms != identity.epoch_ms:
         progress = None  # of another journal, whose records had these numbers
     position, manager = _begin(history, progress)
-    # What is between a progress and a later state is lost.
     met = progress is not None and progress.sequence >= position.sequence
+    if progress is not None and not met and progress.now_ms < position.now_ms:
+        add_gap(progress.now_ms, position.now_ms)
     ledger: Ledger | None = None
     since_ms = 0
     for record in journal.records(position.sequence):
@@ -96,7 +107,7 @@ def ledger_of(history: History, directory: Path) -> sqlite3.Connection:
         with transaction(connection):
             add_rows(connection, rows, progress)
 
-    read_on(history, progress_of(connection), add)
+    read_on(history, progress_of(connection), add, partial(add_gap, connection))
     return connection
 
 
@@ -118,7 +129,9 @@ class FollowedLedger:
         self._flushed_s = self._began_s = time.monotonic()
         self._begin_ms = position.now_ms
         self._known = self._progress()
+        self._written: Progress | None = None
         if self._known is not None and self._known.sequence >= position.sequence:
+            self._written = self._known
             self._meet(position.sequence)
         elif position.sequence:
             self._ledger = Ledger(scheduler, position.now_ms)
@@ -149,7 +162,7 @@ class FollowedLedger:
         try:
             with History.open(self._directory) as history:
                 file = LedgerFile(self._directory)
-                read_on(history, file.progress(), file.add, self._begin)
+                read_on(history, file.progress(), file.add, file.add_gap, self._begin)
                 file.close()
             status = 0
         except BaseException:
@@ -185,23 +198,46 @@ class FollowedLedger:
         try:
             file = LedgerFile(self._directory)
             try:
-                self._write(file, ledger.now_ms)
+                lost = not self._write(file, ledger.now_ms)
             finally:
                 file.close()
-        except (SideFileError, sqlite3.Error):
+        except sqlite3.Error as error:
+            lost = is_damage(error)
+            if lost:
+                move_aside(self._directory / FILE)
+        except SideFileError:
             return  # it waits: the answers say up to when the ledger is complete
+        if lost:  # the file is closed: a copy of the process shall not have it open
+            self._begin_again(ledger.now_ms)
 
-    def _write(self, file: LedgerFile, now_ms: int) -> None:
+    def _write(self, file: LedgerFile, now_ms: int) -> bool:
+        """Write what is new, if it is time; whether the file is the one that was written before."""
         progress = file.progress()
         if progress is not None and progress.epoch_ms != self._epoch_ms:
             progress = None
+        if self._written is not None and progress != self._written:
+            return False
         behind = self._begin.sequence > (0 if progress is None else progress.sequence)
         if behind and time.monotonic() - self._began_s < PATIENCE_S:
-            return
+            return True
+        if behind and progress is not None:
+            file.add_gap(progress.now_ms, self._begin.now_ms)
         begin_ms = self._begin_ms if progress is None else progress.begin_ms
         rows = [LedgerRow(*place, amount) for place, amount in self._pending.items()]
-        file.add(rows, Progress(self._epoch_ms, self._sequence, now_ms, begin_ms))
+        progress = Progress(self._epoch_ms, self._sequence, now_ms, begin_ms)
+        file.add(rows, progress)
+        self._written = progress
         self._pending.clear()
+        return True
+
+    def _begin_again(self, now_ms: int) -> None:
+        """The file was lost: it is made again from the journal, up to now."""
+        self._pending.clear()
+        self._written = None
+        self._begin = Position(self._sequence, now_ms)
+        self._begin_ms = now_ms
+        self._began_s = time.monotonic()
+        self._catch_up()
 
 
 def _epoch_ms(directory: Path) -> int:

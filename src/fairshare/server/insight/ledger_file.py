@@ -4,6 +4,7 @@
     totals      sums of all rows since the file began, without hours and users, for metrics; of
                 queues that have rows
     progress    the last record that is in it, up to which instant it is complete, and since when
+    gaps        spans within it of which nothing is known: the journal no longer had their records
 
 Rows and progress change together: what is written is there once, whenever the writer ends. The
 journal is the source; nothing else depends on the file.
@@ -19,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from fairshare.api.ledger import LEDGER_GROUPS, Ledger, LedgerLine
+from fairshare.api.ledger import LEDGER_GROUPS, Ledger, LedgerGap, LedgerLine
 from fairshare.errors import InputError
 from fairshare.runtime.journal.sqlite import bytes_in_use
 from fairshare.server.insight.ledger import HOUR_MS, OWED, LedgerRow
@@ -27,15 +28,18 @@ from fairshare.server.insight.owed import OwedCause
 from fairshare.server.side_file import SideFile, open_side_file_for_reading
 
 FILE: Final = "ledger.sqlite3"
-FORMAT: Final = 1
+FORMAT: Final = 2
 KEPT_DAYS: Final = 400
 MOST_BYTES: Final = 1024**3
 MOST_LINES: Final = 100_000
 TIME_LIMIT_S: Final = 10.0
+NOT_YET: Final = "there is no ledger yet: a server begins it about a minute after its start"
 _STEPS: Final = 100_000
 _DAY_MS: Final = 86_400_000
 
-TABLES: Final = """
+GAPS: Final = "CREATE TABLE gaps (since_ms INTEGER PRIMARY KEY, until_ms INTEGER);"
+CHANGES: Final = {2: GAPS}
+TABLES: Final = f"""
 CREATE TABLE amounts (
     hour_ms INTEGER, queue TEXT, user TEXT, label TEXT, resource TEXT, kind TEXT, amount INTEGER,
     PRIMARY KEY (hour_ms, queue, user, label, resource, kind)
@@ -46,6 +50,7 @@ CREATE TABLE totals (
 CREATE TABLE progress (
     one INTEGER PRIMARY KEY, epoch_ms INTEGER, sequence INTEGER, now_ms INTEGER, begin_ms INTEGER
 );
+{GAPS}
 """
 _ADD: Final = """
 INSERT INTO amounts VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -80,6 +85,11 @@ def add_rows(connection: sqlite3.Connection, rows: Sequence[LedgerRow], progress
     )
 
 
+def add_gap(connection: sqlite3.Connection, since_ms: int, until_ms: int) -> None:
+    """Note that nothing is known of a span."""
+    connection.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?)", (since_ms, until_ms))
+
+
 def progress_of(connection: sqlite3.Connection) -> Progress | None:
     """How far a ledger has come; None: it is empty."""
     row = connection.execute("SELECT epoch_ms, sequence, now_ms, begin_ms FROM progress").fetchone()
@@ -90,12 +100,17 @@ class LedgerFile(SideFile):
     """The file, open for writing. Raises SideFileError, sqlite3.Error."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(directory / FILE, FORMAT, TABLES)
+        super().__init__(directory / FILE, FORMAT, TABLES, CHANGES)
 
     def progress(self) -> Progress | None:
         """How far it has come."""
         with self._transaction() as connection:
             return progress_of(connection)
+
+    def add_gap(self, since_ms: int, until_ms: int) -> None:
+        """Note that nothing is known of a span."""
+        with self._transaction() as connection:
+            add_gap(connection, since_ms, until_ms)
 
     def add(self, rows: Sequence[LedgerRow], progress: Progress) -> None:
         """Add what is new, and let go what is too old."""
@@ -123,8 +138,9 @@ def copied_ledger(directory: Path) -> sqlite3.Connection:
     if (directory / FILE).exists():
         with closing(open_side_file_for_reading(directory / FILE)) as source:
             source.backup(connection)
-    else:
-        connection.executescript(TABLES)
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    steps = [CHANGES[one] for one in range(version + 1, FORMAT + 1)] if version else [TABLES]
+    connection.executescript("\n".join(steps))
     return connection
 
 
@@ -145,11 +161,10 @@ def answer_from(connection: sqlite3.Connection, asked: Asked, queues: Sequence[s
     Raises InputError: `no-ledger`, `before-the-ledger`, `after-the-ledger`, `no-such-queue`,
     `no-such-user`, `too-long`.
     """
-    progress = progress_of(connection)
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+    progress = progress_of(connection) if "progress" in tables else None
     if progress is None:
-        raise InputError(
-            "no-ledger", "there is no ledger yet: a server begins it about a minute after its start"
-        )
+        raise InputError("no-ledger", NOT_YET)
     first = connection.execute("SELECT min(hour_ms) FROM amounts").fetchone()[0]
     begin_ms = progress.begin_ms if first is None else max(progress.begin_ms, first)
     if asked.until_ms <= begin_ms - begin_ms % HOUR_MS:
@@ -166,6 +181,7 @@ def answer_from(connection: sqlite3.Connection, asked: Asked, queues: Sequence[s
     connection.set_progress_handler(lambda: time.monotonic() > until_s, _STEPS)
     try:
         lines, more = _lines(connection, asked)
+        gaps = _gaps(connection, asked) if "gaps" in tables else ()
         if not lines:
             _check_names(connection, asked, queues)
     except sqlite3.OperationalError as error:
@@ -185,7 +201,16 @@ def answer_from(connection: sqlite3.Connection, asked: Asked, queues: Sequence[s
         causes={one.value: one.words for one in OwedCause},
         lines=lines,
         more=more,
+        gaps=gaps,
     )
+
+
+def _gaps(connection: sqlite3.Connection, asked: Asked) -> tuple[LedgerGap, ...]:
+    rows = connection.execute(
+        "SELECT since_ms, until_ms FROM gaps WHERE since_ms < ? AND until_ms > ? ORDER BY 1",
+        (asked.until_ms, asked.since_ms),
+    )
+    return tuple(LedgerGap(*row) for row in rows)
 
 
 def _instant(at_ms: int) -> str:
@@ -267,9 +292,7 @@ def ask_file(directory: Path, asked: Asked, queues: Sequence[str]) -> Ledger:
     """The answer from the file of a state directory. Raises InputError: those of `answer_from`, and
     `ledger-unreadable`."""
     if not (directory / FILE).exists():
-        raise InputError(
-            "no-ledger", "there is no ledger yet: a server begins it about a minute after its start"
-        )
+        raise InputError("no-ledger", NOT_YET)
     try:
         with closing(open_side_file_for_reading(directory / FILE)) as connection:
             return answer_from(connection, asked, queues)

@@ -2,19 +2,32 @@
 it."""
 
 import json
+import os
+import sqlite3
+import time
 from collections import Counter
 from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
 from tests.unit.lab.plan.test_plan import recorded
+from tests.unit.lab.verbs.test_at import trimmed
 
 from fairshare.cli.verbs import fairshare
+from fairshare.errors import InputError
 from fairshare.lab.branch.following import Following
 from fairshare.lab.branch.history import History
 from fairshare.lab.branch.ledger import FollowedLedger, ledger_of, read_on
 from fairshare.runtime.recovery import Position
-from fairshare.server.insight.ledger_file import FILE, LedgerFile, Progress, progress_of, totals_of
+from fairshare.server.insight.ledger_file import (
+    FILE,
+    Asked,
+    LedgerFile,
+    Progress,
+    ask_file,
+    progress_of,
+    totals_of,
+)
 
 
 @pytest.fixture
@@ -60,9 +73,9 @@ def test_a_ledger_that_was_interrupted_is_the_same_as_one_in_one_go(history):
         middle = next(
             record for record in opened.journal.records() if record.sequence == end.sequence // 2
         )
-        read_on(opened, None, file.add, Position(middle.sequence, middle.now_ms))
+        read_on(opened, None, file.add, file.add_gap, Position(middle.sequence, middle.now_ms))
         assert file.progress().sequence == middle.sequence
-        read_on(opened, file.progress(), file.add)
+        read_on(opened, file.progress(), file.add, file.add_gap)
     assert kept(history) == (sums, end)
     assert whole(history) == (sums, end)
     (history / FILE).unlink()
@@ -85,6 +98,102 @@ def test_the_process_beside_the_server_keeps_the_ledger(history, monkeypatch):
         again.follow()
         again.rest(end.now_ms)
     assert kept(history)[0] == sums
+
+
+def following(history, monkeypatch):
+    """The process beside the server, which writes the ledger at each rest."""
+    monkeypatch.setattr("fairshare.lab.branch.ledger.FLUSH_S", 0.0)
+    return closing(Following(history, (FollowedLedger,)))
+
+
+def rested(process, now_ms):
+    """Let it rest until the copy that it made has read the journal."""
+    for _ in range(200):
+        process.rest(now_ms)
+        time.sleep(0.05)
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0]:
+                return process.rest(now_ms)
+        except ChildProcessError:
+            continue
+    raise AssertionError("no copy has ended")
+
+
+def remove(path):
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+def damage(path):
+    """Rows can no longer be read; what the file is can."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'amounts'"
+        ).fetchone()
+    remove_beside = [path.with_name(f"{path.name}{one}") for one in ("-wal", "-shm")]
+    for one in remove_beside:
+        one.unlink(missing_ok=True)
+    content = bytearray(path.read_bytes())
+    content[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("happens", [remove, damage, lambda path: path.write_bytes(b"no file")])
+def test_a_ledger_that_is_lost_while_it_is_kept_is_made_again_from_the_journal(
+    history, monkeypatch, happens
+):
+    sums, end = whole(history)
+    with following(history, monkeypatch) as process:
+        process.follow()
+        process.rest(end.now_ms)
+        assert kept(history) == (sums, end)
+        happens(history / FILE)
+        rested(process, end.now_ms)
+    assert kept(history) == (sums, end)
+
+
+def test_a_ledger_that_is_lost_begins_with_what_the_journal_keeps_and_says_so(history):
+    asked_before = asked(history, "--last", "1000d", "--json")
+    trimmed(history, 20)
+    answer = asked(history, "--last", "1000d", "--json")
+    began_ms = json.loads(answer.stdout)["begin_ms"]
+    assert began_ms > json.loads(asked_before.stdout)["begin_ms"]
+    assert "Nothing is known of the time before" in asked(history, "--last", "1000d").stdout
+
+
+def test_a_span_that_the_journal_no_longer_had_is_named_as_a_gap(history):
+    with History.open(history) as opened, closing(LedgerFile(history)) as file:
+        early = next(record for record in opened.journal.records() if record.sequence == 8)
+        read_on(opened, None, file.add, file.add_gap, Position(early.sequence, early.now_ms))
+    trimmed(history, 20)
+    (gap,) = json.loads(asked(history, "--last", "1000d", "--json").stdout)["gaps"]
+    assert gap["since_ms"] == early.now_ms
+    assert gap["until_ms"] > early.now_ms
+    assert "Nothing is known from" in asked(history, "--last", "1000d").stdout
+    # The process beside the server finds the same.
+    with closing(LedgerFile(history)) as file, History.open(history) as opened:
+        read_on(opened, file.progress(), file.add, file.add_gap)
+    (again,) = json.loads(asked(history, "--last", "1000d", "--json").stdout)["gaps"]
+    assert again == gap
+
+
+def test_a_file_of_the_first_format_is_read_and_continued(history):
+    sums, end = whole(history)
+    with History.open(history) as opened, closing(LedgerFile(history)) as file:
+        read_on(opened, None, file.add, file.add_gap)
+    with closing(sqlite3.connect(history / FILE)) as connection:
+        connection.executescript("DROP TABLE gaps; PRAGMA user_version = 1;")
+    asked_of = Asked(since_ms=0, until_ms=2 * end.now_ms)
+    assert ask_file(history, asked_of, ()).gaps == ()
+    assert whole(history) == (sums, end)
+    assert kept(history) == (sums, end)
+
+
+def test_of_a_file_that_is_being_made_there_is_not_yet_a_ledger(history):
+    (history / FILE).touch()
+    with pytest.raises(InputError, match="there is no ledger yet"):
+        ask_file(history, Asked(since_ms=0, until_ms=10**15), ())
 
 
 def test_the_verb_prints_sums_that_add_up(history):

@@ -17,15 +17,20 @@ from fairshare.cli.verbs import fairshare
 from fairshare.core.model.inputs import NodeLost
 from fairshare.core.record import Record
 from fairshare.errors import FairshareError, JournalError
+from fairshare.lab.branch import estimates
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.runtime.shared import UnavailableError
 from fairshare.server.access.tokens import UserTokens
+from fairshare.server.insight.ledger import LedgerRow
+from fairshare.server.insight.ledger_file import LedgerFile, Progress, totals_of
 from fairshare.server.notices.store import Notice, NoticeStore
 from fairshare.server.shared import tables
 from fairshare.server.shared.database import link_to, shown
 from fairshare.server.shared.takeover import Candidate, visiting
 from fairshare.server.state_directory import open_state_directory, remove_file, write_file
+
+BEGUN = Progress(1, 1, 1_000, 0)
 
 
 def record(sequence, name="n"):
@@ -465,6 +470,39 @@ def test_a_state_moves_into_a_database_and_back(url, hosts, tmp_path):
     )
     assert other.exit_code == 1
     assert "has a state already" in other.output
+
+
+def test_the_ledger_and_the_estimates_move_along_and_each_host_continues_its_own(url, hosts):
+    one, two = hosts
+    open_state_directory(one)
+    with contextlib.closing(SqliteJournal(one)) as journal:
+        write(journal, record(1))
+    keep(one, 5)
+    with contextlib.closing(sqlite3.connect(one / estimates.FILE)) as file:
+        file.executescript("CREATE TABLE estimates (x); INSERT INTO estimates VALUES (3);")
+    moved = CliRunner().invoke(fairshare, ["migrate-state", "--state", str(one), "--to", url])
+    assert moved.exit_code == 0, moved.output
+    with contextlib.closing(lead(url, two)):
+        assert owed(two) == 5
+        with contextlib.closing(sqlite3.connect(two / estimates.FILE)) as file:
+            assert file.execute("SELECT x FROM estimates").fetchall() == [(3,)]
+    keep(two, 7)
+    with contextlib.closing(lead(url, two)):
+        assert owed(two) == 12  # what this host has added stays
+    back = CliRunner().invoke(fairshare, ["migrate-state", "--state", str(one), "--back"])
+    assert back.exit_code == 0, back.output
+    assert owed(one) == 5
+
+
+def keep(directory, amount):
+    """Add a debt to the ledger of a host, as the process beside its server does."""
+    with contextlib.closing(LedgerFile(directory)) as file:
+        file.add([LedgerRow(0, "root.a", "ann", "", "vcores", "owed:other", amount)], BEGUN)
+
+
+def owed(directory):
+    ((_, _, _, amount),) = totals_of(directory, 1)
+    return amount
 
 
 def test_a_state_with_a_damaged_record_does_not_move(postgres, hosts):
