@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator
 
 import msgspec
+from tests.labelled_queues import LABEL, QUEUES, WHOLE, capacity_queues, capacity_settings
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.model.applications import Application
@@ -35,14 +36,7 @@ from fairshare.core.model.inputs import (
     UnregisterMaster,
 )
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
-from fairshare.core.schedulers.capacity.settings import (
-    ALL_LABELS,
-    CapacitySettings,
-    LabelCapacity,
-    MonitorSettings,
-    Percentage,
-)
-from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
+from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.core.schedulers.protocol import State
 
@@ -69,10 +63,7 @@ ACTS = {
 """What is done to a server, and how often compared with the rest."""
 LENGTH = 32
 """So much is done to it in its life, within two or three seconds."""
-SCHEDULERS = ("fair", "capacity")
-QUEUES = ("root.a", "root.b", "root.c")
 WEIGHTS = (1.0, 2.0, 1.0)
-LABEL = "gpu"
 NODES = ("n1", "n2", "n3")
 NODE = {"memory-mb": 8192, "vcores": 8}
 BEAT_MS = 100
@@ -104,33 +95,18 @@ def settings_with(scheduler: str, weights: tuple[float, ...]) -> FairSettings | 
 
 
 def _capacity_settings(weights: tuple[float, ...]) -> CapacitySettings:
-    everything = {LABEL: LabelCapacity(Percentage(100.0), Percentage(100.0))}
-    queues = {
-        "root": CapacityQueue(
-            children=tuple(name.removeprefix("root.") for name in QUEUES),
-            capacity=Percentage(100.0),
-            label_capacities=everything,
-        )
+    shares = [100.0 * weight / sum(weights) for weight in weights]
+    further = {
+        "maximum_capacity": WHOLE,
+        "user_limit_factor": 10.0,
+        "maximum_master_share": 1.0,
     }
-    for name, weight in zip(QUEUES, weights, strict=True):
-        first = name == QUEUES[0]
-        queues[name] = CapacityQueue(
-            capacity=Percentage(100.0 * weight / sum(weights)),
-            maximum_capacity=Percentage(100.0),
-            user_limit_factor=10.0,
-            maximum_master_share=1.0,
-            accessible_labels=(ALL_LABELS,) if first else (),
-            label_capacities=everything if first else {},
-        )
-    monitor = MonitorSettings(
-        enabled=True,
-        monitor_on=True,
+    return capacity_settings(
+        capacity_queues(shares, lambda _: further),
+        preempts=True,
         interval_ms=100,
         wait_before_kill_ms=100,
-        total_per_round=1.0,
-        natural_termination_factor=1.0,
     )
-    return CapacitySettings(queues=queues, labels_enabled=True, monitor=monitor)
 
 
 class Acts:

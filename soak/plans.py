@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.labelled_queues import LABEL, SCHEDULERS
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.model.events import ContainerCompleted, ExitCode
@@ -42,18 +43,7 @@ from fairshare.lab.verbs.histories import read_world
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
-from soak.acts import (
-    BEAT_MS,
-    LABEL,
-    LENGTH,
-    NODE,
-    NODES,
-    SCHEDULERS,
-    STOP_MS,
-    WEIGHTS,
-    Acts,
-    settings_with,
-)
+from soak.acts import BEAT_MS, LENGTH, NODE, NODES, STOP_MS, WEIGHTS, Acts, settings_with
 
 CALM_MS = 25
 """A server that is kept waiting for longer decides in another order than one on a machine that is

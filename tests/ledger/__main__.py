@@ -7,8 +7,8 @@ import argparse
 import sys
 from collections import Counter
 
+from tests.labelled_queues import SCHEDULERS
 from tests.ledger import identities, relaxing
-from tests.ledger.lives import SCHEDULERS
 
 AGREE = 0.95
 

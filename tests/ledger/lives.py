@@ -5,6 +5,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 import msgspec
+from tests.labelled_queues import LABEL, QUEUES, WHOLE, capacity_queues, capacity_settings
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -29,14 +30,6 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import ContainerRequest, TaskGroup
-from fairshare.core.schedulers.capacity.settings import (
-    ALL_LABELS,
-    CapacitySettings,
-    LabelCapacity,
-    MonitorSettings,
-    Percentage,
-)
-from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -48,11 +41,8 @@ from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.runtime import Runtime
 from fairshare.settings.registry import family_of
 
-SCHEDULERS = ("fair", "capacity")
-QUEUES = ("root.a", "root.b", "root.c")
 USERS = ("ann", "bob", "eve")
 NODES = ("n1", "n2", "n3", "n4")
-LABEL = "gpu"
 BEAT_MS = 100
 LIFE_MS = 6_000
 MOST_RUN_MS = 3_000
@@ -91,36 +81,24 @@ def settings_of(scheduler, chance):
 
 
 def _capacity_settings(chance):
-    everything = {LABEL: LabelCapacity(Percentage(100.0), Percentage(100.0))}
     shares = chance.choice(((40.0, 40.0, 20.0), (100 / 3, 100 / 3, 100 / 3), (10.0, 20.0, 70.0)))
-    queues = {
-        "root": CapacityQueue(
-            children=tuple(name.removeprefix("root.") for name in QUEUES),
-            capacity=Percentage(100.0),
-            label_capacities=everything,
-        )
-    }
-    for name, share in zip(QUEUES, shares, strict=True):
-        first = name == QUEUES[0]
-        queues[name] = CapacityQueue(
-            capacity=Percentage(share),
-            maximum_capacity=Percentage(share if chance.random() < 0.2 else 100.0),
-            user_limit_factor=chance.choice((0.5, 1.0, 10.0, 10.0)),
-            maximum_master_share=chance.choice((0.1, 1.0)),
-            maximum_parallel_applications=2 if chance.random() < 0.2 else None,
-            accessible_labels=(ALL_LABELS,) if first else (),
-            label_capacities=everything if first else {},
-        )
+
+    def further(share):
+        return {
+            "maximum_capacity": share if chance.random() < 0.2 else WHOLE,
+            "user_limit_factor": chance.choice((0.5, 1.0, 10.0, 10.0)),
+            "maximum_master_share": chance.choice((0.1, 1.0)),
+            "maximum_parallel_applications": 2 if chance.random() < 0.2 else None,
+        }
+
+    queues = capacity_queues(shares, further)
     preempts = chance.random() < 0.4
-    monitor = MonitorSettings(
-        enabled=preempts,
-        monitor_on=preempts,
+    return capacity_settings(
+        queues,
+        preempts=preempts,
         interval_ms=200,
         wait_before_kill_ms=chance.choice((100, 1_000)),
-        total_per_round=1.0,
-        natural_termination_factor=1.0,
     )
-    return CapacitySettings(queues=queues, labels_enabled=True, monitor=monitor)
 
 
 class Life:

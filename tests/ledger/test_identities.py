@@ -2,8 +2,8 @@
 
 import pytest
 from tests.effort import examples
+from tests.labelled_queues import SCHEDULERS
 from tests.ledger.identities import deviations
-from tests.ledger.lives import SCHEDULERS
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)

@@ -11,19 +11,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from soak.acts import (
-    BEAT_MS,
-    LABEL,
-    LENGTH,
-    NODE,
-    NODES,
-    SCHEDULERS,
-    STOP_MS,
-    WEIGHTS,
-    Acts,
-    loading,
-    settings_with,
-)
+from soak.acts import BEAT_MS, LENGTH, NODE, NODES, STOP_MS, WEIGHTS, Acts, loading, settings_with
+from tests.labelled_queues import LABEL, SCHEDULERS
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.manager.resource_manager import ResourceManager
