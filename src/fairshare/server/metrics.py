@@ -53,7 +53,7 @@ from fairshare.server.metric_families import (
     gauge,
 )
 from fairshare.server.service import Service
-from fairshare.server.slices import made_in_slices
+from fairshare.server.slices import Slices, made_in_slices
 
 LAG_INTERVAL_S = 0.5
 
@@ -197,9 +197,6 @@ class MeasuredJournal:
         self._journal.close()
 
 
-SLICE_S: Final = 0.004
-"""How long one slice may delay other work."""
-
 LEAST_AGE_S: Final = 2.0
 REST_PER_COST: Final = 20
 """A count that took t seconds is kept for 20 t, so that counting takes at most 5 % of a core."""
@@ -255,7 +252,7 @@ class LiveCounts:
         users: dict[str, UserCounts] = {}
         none = service.state.types.none
         version, survey = service.version, Survey()
-        began_s, cost_s = time.perf_counter(), 0.0
+        slices = Slices()
         for number in tuple(applications):
             application = applications.get(number)
             if application is None or application.over:
@@ -272,36 +269,25 @@ class LiveCounts:
             if attempt.asks.wanting or not attempt.active:
                 cause = service.main_cause(number, survey)
                 counts[cause or NO_CAUSE] += 1
-            slice_s = time.perf_counter() - began_s
-            if slice_s >= SLICE_S:
-                cost_s += slice_s
-                await asyncio.sleep(0)
-                began_s = time.perf_counter()
-                if service.version != version:
-                    version, survey = service.version, Survey()
+            if await slices.end() and service.version != version:
+                version, survey = service.version, Survey()
         self.counts, self.users = counts, users
-        return cost_s + time.perf_counter() - began_s + await self._count_debts()
+        await self._count_debts(slices)
+        return slices.cost_s
 
-    async def _count_debts(self) -> float:
-        """Find what all leaf queues are owed; how long that held the loop (s), in all."""
+    async def _count_debts(self, slices: Slices) -> None:
+        """Find what all leaf queues are owed."""
         service = self._service
         owed: dict[str, dict[str, Resource]] = {}
-        began_s, cost_s = time.perf_counter(), 0.0
         version, debts = service.version, service.debts()
         for queue, label in tuple(debts.levels):
             for claim in debts.claims(queue, label):
                 causes = owed.setdefault(queue, {})
                 before = causes.get(claim.cause)
                 causes[claim.cause] = claim.amount if before is None else add(before, claim.amount)
-            slice_s = time.perf_counter() - began_s
-            if slice_s >= SLICE_S:
-                cost_s += slice_s
-                await asyncio.sleep(0)
-                began_s = time.perf_counter()
-                if service.version != version:
-                    version, debts = service.version, service.debts()
+            if await slices.end() and service.version != version:
+                version, debts = service.version, service.debts()
         self.owed = owed
-        return cost_s + time.perf_counter() - began_s
 
 
 class _One(Collector):
@@ -346,14 +332,12 @@ class StateMetrics:
 
     async def _write(self) -> None:
         """The metrics are written family by family."""
-        cost_s, pieces = 0.0, []
-        began_s = time.perf_counter()
-        queues = await made_in_slices(self._service.views.queues_in_steps())
+        slices, pieces = Slices(), []
+        queues = await made_in_slices(self._service.views.queues_in_steps(), slices)
         for family in chain(self._cluster(), self._queues(queues), self._users()):
             pieces.append(_text_of(family))
-            cost_s += time.perf_counter() - began_s
-            await asyncio.sleep(0)
-            began_s = time.perf_counter()
+            await slices.end()
+        cost_s = slices.cost_s
         pieces.append(_text_of(await self._ledger()))
         self._written = b"".join(pieces)
         self._fresh_until_s = time.monotonic() + max(LEAST_AGE_S, REST_PER_COST * cost_s)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from fairshare.errors import JournalError
-from fairshare.server import metrics
+from fairshare.server import metrics, slices
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ async def test_what_queues_are_owed_is_measured_by_cause(page):
 async def test_waiting_applications_are_counted_in_slices_and_once_for_all_readers(
     page, monkeypatch
 ):
-    monkeypatch.setattr(metrics, "SLICE_S", 0.0)
+    monkeypatch.setattr(slices, "SLICE_S", 0.0)
     for _ in range(5):
         await page.submit(queue="a", tasks=[{"command": "x", "count": 9}])
     looked_at = []
@@ -80,7 +80,7 @@ async def test_waiting_applications_are_counted_in_slices_and_once_for_all_reade
         between.append(len(looked_at))
         await slept(delay_s)
 
-    monkeypatch.setattr(metrics.asyncio, "sleep", sleep)
+    monkeypatch.setattr(slices.asyncio, "sleep", sleep)
     readings = await asyncio.gather(figures(page), figures(page), figures(page))
     counted = [found['fairshare_pending_by_reason{reason="no-room"}'] for found in readings]
     assert counted == [5, 5, 5]
