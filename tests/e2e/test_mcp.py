@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from fairshare import __version__
+
 from .test_arrays import server as server
 
 mcp = pytest.importorskip("mcp", reason="fairshare[mcp] is not installed")
@@ -75,3 +77,19 @@ async def test_an_assistant_examines_a_configuration(assistant, server):
         assert answer["exit_code"] == 0
         missing = await client.call_tool("lint", {"path": "/nowhere"})
         assert missing.is_error or said(missing)["exit_code"] != 0
+
+
+async def test_every_tool_refuses_an_argument_that_it_does_not_have(assistant):
+    async with assistant("--allow-changes") as client:
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            refused = await client.call_tool(tool.name, {"aplication": "1", "queue": "a"})
+            assert refused.is_error
+            assert f"{tool.name} has no argument 'aplication'" in refused.content[0].text
+        refused = await client.call_tool("ledger", {"hour": 24})
+        assert "it takes hours, queue, user, by" in refused.content[0].text
+
+
+async def test_the_server_names_its_version(assistant):
+    async with assistant() as client:
+        assert (client.server_info.name, client.server_info.version) == ("fairshare", __version__)

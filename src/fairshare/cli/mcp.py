@@ -16,6 +16,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from fairshare import __version__
 from fairshare.api import routes
 from fairshare.cli.options import with_client
 from fairshare.cli.verbs import Failure
@@ -242,12 +243,12 @@ def command(client: Client, allow_changes: bool) -> None:
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.server.mcpserver.tools import Tool
         from mcp.types import ToolAnnotations
     except ImportError:
         raise Failure(
             f"the package mcp is missing: {sys.executable} -m pip install 'fairshare[mcp]'"
         ) from None
-    server = MCPServer("fairshare", instructions=INSTRUCTIONS)
     tools = Tools(client)
 
     def answering(tool: Callable[..., Any]) -> Callable[..., Any]:
@@ -265,8 +266,26 @@ def command(client: Client, allow_changes: bool) -> None:
 
         return answer
 
-    for tool in tools.asking:
-        server.add_tool(answering(tool), annotations=ToolAnnotations(read_only_hint=True))
-    for tool in tools.changing if allow_changes else ():
-        server.add_tool(answering(tool))
-    server.run()
+    def offered(tool: Callable[..., Any], *, only_reads: bool = False) -> Tool:
+        made = Tool.from_function(
+            answering(tool), annotations=ToolAnnotations(read_only_hint=only_reads)
+        )
+        made.parameters["additionalProperties"] = False
+        return made
+
+    offers = [offered(tool, only_reads=True) for tool in tools.asking]
+    offers += [offered(tool) for tool in (tools.changing if allow_changes else ())]
+    known = {tool.name: list(tool.parameters["properties"]) for tool in offers}
+
+    class Server(MCPServer):
+        """It refuses arguments that a tool does not have, which the package leaves out."""
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            names = known.get(name, [*arguments])
+            wrong = ", ".join(repr(one) for one in arguments if one not in names)
+            if wrong:
+                takes = ", ".join(names) or "no argument"
+                raise ToolError(f"{name} has no argument {wrong}: it takes {takes}")
+            return await super().call_tool(name, arguments, context)
+
+    Server("fairshare", instructions=INSTRUCTIONS, version=__version__, tools=offers).run()
