@@ -35,7 +35,8 @@ _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
     help="The server's state directory. [default: ~/.local/state/fairshare]",
 )
 def command(target: Path, state: Path) -> None:
-    """Copy a server's journal to a new directory TARGET, while the server runs.
+    """Copy a server's journal to a new directory TARGET, while the server runs. The directory in
+    which it is made has to exist.
 
     The copy contains the journal with its snapshots, consistent at one instant, and the files that
     belong to it: the Python calls of applications that have not ended (payloads), the packages of
@@ -48,6 +49,11 @@ def command(target: Path, state: Path) -> None:
     """
     if target.exists():
         raise Failure(f"{target} exists already: name a new folder")
+    if not target.parent.is_dir():
+        raise Failure(
+            f"{target.parent} is not a directory that exists: is its disk mounted? Else make it"
+            " first, or name another folder"
+        )
     journal = SqliteJournal(state, read_only=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     before = signal.signal(signal.SIGTERM, _interrupted)
@@ -56,7 +62,7 @@ def command(target: Path, state: Path) -> None:
             number = unfinished.name.rpartition(".")[2]
             if number.isdecimal() and not _lives(int(number)):  # that copy's process was killed
                 shutil.rmtree(unfinished, ignore_errors=True)
-        draft.mkdir(mode=0o700, parents=True)
+        draft.mkdir(mode=0o700)
         # Before the journal, for applications that end meanwhile, and after it, for those submitted
         # meanwhile.
         copy_payloads(state, draft)

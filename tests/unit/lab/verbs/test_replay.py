@@ -141,6 +141,13 @@ def test_a_backup_never_goes_over_what_is_there(state, tmp_path):
     assert list((tmp_path / "copy").iterdir()) == []
 
 
+def test_a_backup_makes_no_directory_for_a_disk_that_is_not_there(state, tmp_path):
+    result = run("backup", tmp_path / "disk" / "copy", "--state", state)
+    assert result.exit_code == 1
+    assert "disk is not a directory that exists: is its disk mounted?" in result.output
+    assert not (tmp_path / "disk").exists()
+
+
 def test_a_backup_that_is_interrupted_leaves_nothing_behind(state, tmp_path, monkeypatch):
     def interrupted(journal, target):
         target.write_bytes(b"half")
