@@ -100,7 +100,10 @@ class Life:
             self.call_at(at_ms, self._act)
             at_ms += self.acts.pause_ms()
         self.call_at(at_ms, self._kill_all)
-        while (next_ms := self._next_ms()) is not None and next_ms < at_ms + AFTERWARDS_MS:
+        end_ms = at_ms + AFTERWARDS_MS
+        while (next_ms := self._next_ms()) is not None:
+            if next_ms > end_ms and not self._runtime.unsettled:
+                return
             self.now_ms = max(self.now_ms, int(next_ms)) + self._late_ms()
             self._turn()
 
@@ -114,7 +117,7 @@ class Life:
     def _late_ms(self):
         machine = self._machine
         if machine.random() < self._busy:
-            return machine.randint(5, 300)
+            return machine.choice((machine.randint(5, 300), 700))
         return machine.choice((0, 0, 0, 1, 1, 2))
 
     def _turn(self):

@@ -16,7 +16,7 @@ QUIET: Final = -1
 """A turn without a record: something was due, or a turn that had been left was finished."""
 
 UPDATED: Final = -2
-"""Shares were updated before an input that was refused."""
+"""Shares were updated before inputs."""
 
 AGAIN: Final = -3
 """A turn began within the same millisecond as the one before."""
@@ -113,7 +113,7 @@ class Pacing:
         self.pending = True
 
     def updated(self, now_ms: int) -> None:
-        """Shares were updated before inputs of which nothing came."""
+        """Shares are updated before inputs."""
         self._updated_ms = now_ms
         self.pending = True
 
@@ -144,7 +144,7 @@ class Pacing:
         left += [(now_ms - at_ms, QUIET) for at_ms in quiet]
         left += [(now_ms - at_ms, timer) for timer, at_ms in self._fired.items()]
         left += [(0, AGAIN)] * self._again
-        if self._updated_ms is not None and recorded_ms < self._updated_ms < now_ms:
+        if self._updated_ms is not None:
             left.append((now_ms - self._updated_ms, UPDATED))
         self._quiet.clear()
         self._fired.clear()

@@ -304,10 +304,9 @@ class Runtime:
         if all(type(given) in _OWN for given in inputs):
             return []
         given = UpdateShares()
+        self._pacing.updated(self._now_ms)
         events = self._decide(given)
         self._note(events)
-        if not events:
-            self._pacing.updated(self._now_ms)
         return [(given, events)] if events else []
 
     def _settle(self, now_ms: int, enough: Enough | None = None) -> None:

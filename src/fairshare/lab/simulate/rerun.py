@@ -288,8 +288,8 @@ class Rerun:
                 loaded = True
                 loading = LoadConfiguration(settings, world.epoch_ms)
                 self._push(world.begin_ms, world.origin.position.sequence, 0, loading)
-        for at_ms, number, turn in self._pace.bare if self._pace is not None and exact else ():
-            self._push(at_ms, number, turn, None)
+        for at_ms, number, turn, updated in self._pace.bare if self._pace and exact else ():
+            self._push(at_ms, number, turn, UpdateShares() if updated else None)
         for entry in world.entries:
             if settings is not None and type(entry.input) is LoadConfiguration:
                 if loaded:
@@ -303,8 +303,6 @@ class Rerun:
                 self._push(entry.at_ms, entry.number, entry.turn, entry.input)
         for fact in world.facts:
             self._happened(fact)
-        for at_ms in self._pace.updates if self._pace is not None and exact else ():
-            self._push(at_ms, _NO_NUMBER, 0, UpdateShares())
 
     def run(self, until_ms: int | None = None) -> None:
         """Run to the end, or up to and with an instant; may be called again, and then goes on.

@@ -92,18 +92,17 @@ class Pace(msgspec.Struct, frozen=True):
     """When a server did anything, ascending: each record, and what it did without one.
 
     In `left` are the turns that ended before all nodes had beaten: by their instant after how many
-    beats (0: inputs were only fed), and the last turn of inputs that came before, 0 if none did. At
-    the instants of `updates` shares were updated without an effect. `bare` are the turns without
-    inputs among several that began within one millisecond: the instant, the number of the first
-    record from then on, and that of the turn. `fired` has the instants of each timer of
+    beats (0: inputs were only fed), and the last turn of inputs that came before, 0 if none did.
+    `bare` are turns without inputs, or with such of which nothing came, where they do not follow
+    from the rest: the instant, the number of the first record from then on, that of the turn, and
+    whether it began with an update of shares. `fired` has the instants of each timer of
     `runtime/pace.py`, ascending; of those between two records that had no effect only the last one.
     Records of older releases have none: they are known from `fired_since_ms` on.
     """
 
     wakes: tuple[int, ...]
     left: dict[int, tuple[int, int]]
-    updates: tuple[int, ...]
-    bare: tuple[tuple[int, int, int], ...]
+    bare: tuple[tuple[int, int, int, bool], ...]
     fired: dict[int, tuple[int, ...]]
     fired_since_ms: float
 

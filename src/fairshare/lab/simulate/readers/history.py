@@ -187,13 +187,13 @@ class _Reader:
         self._now_ms = 0
         self._turn = 0
         self._apart = True
+        self._ahead: Record | None = None  # shares are updated before the inputs of a turn
         self._nodes: set[str] = set()
         self._timers: list[int] = []
         self._paced = False
         self._wakes: set[int] = set()
         self._left: dict[int, tuple[int, int]] = {}
-        self._updates: list[int] = []
-        self._bare: list[tuple[int, int, int]] = []
+        self._bare: list[tuple[int, int, int, bool]] = []
         self._fired: dict[int, list[int]] = {timer: [] for timer in TIMERS}
         self._turn_ms = -1  # when the last turn of inputs came
         self._pauses: list[tuple[int, int]] = []
@@ -239,9 +239,13 @@ class _Reader:
             self._first_ms = now_ms
         kind = type(recorded)
         own = _is_own(recorded)
-        self._pace(record)
-        if own or now_ms != self._now_ms:
+        again = (record.pace or ()).count((0, AGAIN))
+        if own or again or now_ms != self._now_ms:
             self._apart = True
+            self._begin_without_inputs()
+        ahead = kind is UpdateShares and (0, UPDATED) in (record.pace or ())
+        self._pace(record, again, with_inputs=not own or ahead)
+        self._ahead = record if ahead else None
         if self._apart:
             for fact, application in self._coming:
                 self._happened(fact, application)
@@ -267,33 +271,38 @@ class _Reader:
         for event in record.events:
             self._observe(event, record)
 
-    def _pace(self, record: Record) -> None:
-        """Take what a record says of the machine."""
+    def _pace(self, record: Record, again: int, *, with_inputs: bool) -> None:
+        """Take what a record says of the machine: how many turns began within this millisecond
+        after another one and since the record before; the last of them `with_inputs`."""
         self._wakes.add(record.now_ms)
         if record.pace is None:
             return
         self._paced = True
-        again = 0
         for before_ms, what in record.pace:
             at_ms = record.now_ms - before_ms
             self._wakes.add(at_ms)
             if what == UPDATED:
-                self._updates.append(at_ms)
+                if before_ms:
+                    self._bare.append((at_ms, record.sequence, 0, True))
             elif what in TIMERS:
                 self._fired[what].append(at_ms)
-            elif what == AGAIN:
-                again += 1
-            elif what != QUIET:
+            elif what not in (QUIET, AGAIN):
                 self._left[at_ms] = (what, self._turn if self._turn_ms == at_ms else 0)
-        if not again:
-            return
-        self._apart = True
-        first = self._turn_ms != record.now_ms  # the first turn of this instant had no inputs
-        with_inputs = not _is_own(record.input)  # the last one
-        for _ in range(first + again - with_inputs):
-            self._turn += 1
-            self._turn_ms = record.now_ms
-            self._bare.append((record.now_ms, record.sequence, self._turn))
+        if again:
+            first = self._turn_ms != record.now_ms  # the first turn of this instant had no inputs
+            for _ in range(first + again - with_inputs):
+                self._add_bare(record, updated=False)
+
+    def _begin_without_inputs(self) -> None:
+        """Nothing came of the inputs before which shares were updated."""
+        if self._ahead is not None:
+            self._add_bare(self._ahead, updated=True)
+            self._ahead = None
+
+    def _add_bare(self, record: Record, *, updated: bool) -> None:
+        self._turn += 1
+        self._turn_ms = record.now_ms
+        self._bare.append((record.now_ms, record.sequence, self._turn, updated))
 
     def _has_left(self, given: Input) -> bool:
         """Whether it reports the end of a container that had been stopped before the origin."""
@@ -348,7 +357,8 @@ class _Reader:
             if seen is None:
                 return
             # An end that came in the turn in which it was decided upon is not the effect of that.
-            if seen.decided_ms is not None and seen.decided_turn != self._turn:
+            at_once = (seen.decided_ms, seen.decided_turn) == (record.now_ms, self._turn)
+            if seen.decided_ms is not None and not at_once:
                 seen.reported_ms = record.now_ms
                 self._ends[given.container] = (record.sequence, self._turn)
             elif seen.exited is None:
@@ -377,7 +387,8 @@ class _Reader:
             case ContainerCompleted():
                 seen = self._seen.get(event.container)
                 if seen is not None and seen.exited is None and seen.decided_ms is None:
-                    seen.decided_ms, seen.decided_turn = record.now_ms, self._turn
+                    seen.decided_ms = record.now_ms
+                    seen.decided_turn = self._turn + (record is self._ahead)
                 container = event.container
                 ended = (ENDED, container), application_of(container)
                 if type(record.input) is ContainerExited and record.input.container == container:
@@ -392,10 +403,10 @@ class _Reader:
     def _paces(self) -> Pace:
         fired = {timer: tuple(sorted(instants)) for timer, instants in self._fired.items()}
         since_ms = min((one[0] for one in fired.values() if one), default=inf)
+        self._begin_without_inputs()
         return Pace(
             tuple(sorted(self._wakes)),
             self._left,
-            tuple(self._updates),
             tuple(self._bare),
             fired,
             since_ms,
