@@ -3,7 +3,7 @@
 from pathlib import Path
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
-SIZES = (1440, 1024, 800)
+SIZES = (1440, 1024, 800, 400)
 
 
 def serious_problems(page) -> list[str]:

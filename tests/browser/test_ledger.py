@@ -40,3 +40,4 @@ def test_a_queue_has_what_it_was_owed_and_opens_its_users(visit, tmp_path):
         row.get_by_role("link", name="ann").click()
         page.get_by_role("heading", name="Ledger of ann").wait_for()
         page.locator(".vt-row", has_text="eve").wait_for()
+        check_whole(page, "the ledger of users", both=True)

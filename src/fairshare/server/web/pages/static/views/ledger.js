@@ -97,8 +97,8 @@ class LedgerPage {
   columns(ofUsers) {
     const amount = (key, title, of, hint, more = {}) => ({ key, title, hint, width: "92px", align: "right", sort: of, draw: (one) => this.amount(of(one), one.resource), ...more });
     return [
-      { key: "queue", title: "Queue", width: "minmax(90px, 1fr)", draw: (one) => h("a", { href: link("/cluster/ledger", { queue: one.queue }), title: one.queue, tabindex: "-1" }, shortName(one.queue)), sort: (one) => one.queue },
-      ofUsers && { key: "user", title: "User", width: "minmax(80px, .8fr)", draw: (one) => one.user || h("span", { class: "faint" }, "not asked for"), sort: (one) => one.user },
+      { key: "queue", title: "Queue", width: "minmax(60px, 1fr)", draw: (one) => h("a", { href: link("/cluster/ledger", { queue: one.queue }), title: one.queue, tabindex: "-1" }, shortName(one.queue)), sort: (one) => one.queue },
+      ofUsers && { key: "user", title: "User", width: "minmax(60px, .8fr)", draw: (one) => one.user || h("span", { class: "faint" }, "not asked for"), sort: (one) => one.user },
       amount("entitled", "Entitled", (one) => one.entitled, "its share, over time"),
       amount("delivered", "Delivered", (one) => one.delivered, "what its containers had", { phone: false }),
       amount("borrowed", "Borrowed", (one) => one.borrowed, "what they had beyond its share", { phone: false }),
