@@ -9,6 +9,7 @@ from tests.labelled_queues import LABEL, QUEUES, WHOLE, capacity_queues, capacit
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.core.model.bookings import Booking, BookingRules, Span
 from fairshare.core.model.inputs import (
     AddLabels,
     ContainerExited,
@@ -18,6 +19,7 @@ from fairshare.core.model.inputs import (
     KillApplication,
     LabelNodes,
     LoadConfiguration,
+    MakeBooking,
     MasterRegistered,
     MoveApplication,
     NodeJoined,
@@ -29,6 +31,7 @@ from fairshare.core.model.inputs import (
     UnregisterMaster,
 )
 from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.usage import OFF, Budget, Fairness
 from fairshare.core.model.work import ContainerRequest, TaskGroup
 from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
@@ -101,13 +104,37 @@ def _capacity_settings(chance):
     )
 
 
+def promising(settings, chance):
+    """The same settings; of some lives with budgets that are used up after a while, and with rules
+    for the bookings that come."""
+    budgets = tuple(
+        Budget(
+            name=f"budget-{place}",
+            queue=chance.choice((*QUEUES, "")) if user == "" else "",
+            user=user,
+            resource=place,
+            limit=chance.choice((1_024, 2_048) if place == 0 else (1, 2)) * LIFE_MS,
+            refuses=True,
+        )
+        for place, user in ((0, ""), (1, chance.choice(USERS)))
+        if chance.random() < 0.2
+    )
+    # The past has no weight, but budgets are looked at every second.
+    fairness = Fairness(half_life_ms=64_000, strength=0, budgets=budgets) if budgets else OFF
+    bookings = BookingRules(
+        ahead_ms=chance.choice((0, 1_000)), preempt_after_ms=chance.choice((None, 300))
+    )
+    return msgspec.structs.replace(settings, fairness=fairness, bookings=bookings)
+
+
 class Life:
     """A runtime, and what happens to it."""
 
     def __init__(self, scheduler, seed):
         self.chance = random.Random(seed)
         self.scheduler = scheduler
-        self.settings = settings_of(scheduler, self.chance)
+        self._promises = random.Random(seed)  # so that all else is as without them
+        self.settings = promising(settings_of(scheduler, self.chance), self._promises)
         self.journal = MemoryJournal()
         self.engine = ManualEngine(starts=False, stops=False)
         self.engine.witness = self._launched
@@ -138,6 +165,8 @@ class Life:
             self._add_submission(number, at_ms)
         for _ in range(15):
             self._add_other()
+        for number in range(self._promises.choice((0, 0, 1, 2))):
+            self._add_booking(number)
         while self.now_ms < LIFE_MS:
             inputs = []
             while self._agenda and self._agenda[0][0] <= self.now_ms:
@@ -192,3 +221,13 @@ class Life:
         if self.scheduler == "capacity":
             given += 2 * [LabelNodes({chance.choice(NODES): chance.choice((LABEL, ""))})]
         self.at(chance.randint(100, LIFE_MS), chance.choice(given))
+
+    def _add_booking(self, number):
+        chance = self._promises
+        at_ms = chance.randint(100, LIFE_MS // 2)
+        from_ms = at_ms + chance.randint(0, 1_000)
+        span = Span(from_ms, from_ms + chance.randint(1_000, LIFE_MS))
+        resource = (1024 * chance.randint(2, 12), chance.randint(1, 8))
+        user = chance.choice(("", "", chance.choice(USERS)))
+        booking = Booking(f"booking-{number}", chance.choice(QUEUES), resource, (span,), user)
+        self.at(at_ms, MakeBooking(booking))

@@ -16,6 +16,7 @@ from tests.manual_engine import ManualEngine
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import (
+    CancelBooking,
     ContainerExited,
     HoldApplication,
     KillApplication,
@@ -132,8 +133,12 @@ OF_COUNTS = (OwedCause.APPLICATIONS, OwedCause.MASTERS)
 
 def make_room(copy, claim, queue, label):
     """Kill what is in other queues, and end what others run in this one. Where the cause is a limit
-    on applications all stay, and where it is one on what runs here, a node grows instead."""
+    on applications all stay, and where it is one on what runs here, a node grows instead; where it
+    is a booking, which is about the sum of what is free, at the cost of others."""
     state = copy.manager.state
+    if claim.cause is OwedCause.BOOKING:
+        gather(copy, claim, label)
+        return
     for application in state.applications.values():
         if application.queue != queue and claim.cause not in OF_COUNTS:
             if not application.over:
@@ -149,6 +154,25 @@ def make_room(copy, claim, queue, label):
             copy.feed(NodeResized(one.name, add(one.total, claim.reason.wanted)))
 
 
+def gather(copy, claim, label):
+    """Let what is free be on one node, as far as the claim needs it there."""
+    state, wanted = copy.manager.state, claim.reason.wanted
+    here = next(
+        one
+        for one in state.nodes.values()
+        if state.label_of(one) == label
+        and one.name not in state.drains
+        and (one.name == PLACE or not claim.reason.selective)
+    )
+    others = [one for one in state.nodes.values() if one is not here]
+    lacks = positive(subtract(wanted, positive(here.available)))
+    copy.feed(NodeResized(here.name, add(here.total, lacks)))
+    for other in others:
+        taken = tuple(map(min, lacks, positive(other.available)))
+        lacks = subtract(lacks, taken)
+        copy.feed(NodeResized(other.name, subtract(other.total, taken)))
+
+
 def relax(copy, claim, queue, label, cause):
     """Remove a cause; False if this kind of cause cannot be removed by itself."""
     state, debts = copy.manager.state, Debts(copy.scheduler, copy.now_ms)
@@ -158,6 +182,12 @@ def relax(copy, claim, queue, label, cause):
             copy.feed(LoadConfiguration(msgspec.json.encode(copy.settings), EPOCH_MS))
             if cause is OwedCause.MASTERS and label:
                 add_node(copy, label, (1 << 16, 64))  # of which they may have all
+        case OwedCause.BUDGET:
+            fairness = msgspec.structs.replace(copy.settings.fairness, budgets=())
+            copy.settings = msgspec.structs.replace(copy.settings, fairness=fairness)
+            copy.feed(LoadConfiguration(msgspec.json.encode(copy.settings), EPOCH_MS))
+        case OwedCause.BOOKING:
+            copy.feed(*(CancelBooking(name) for name in state.bookings))
         case OwedCause.LENDER | OwedCause.PREEMPTION:
             end_excess(copy, debts, queue, label, claim)
         case OwedCause.FRAGMENTATION:
@@ -301,6 +331,9 @@ def check(scheduler, seed, samples=4):
         claims = [one for one in claims if alone[one[2].application.id] == 1] or claims[:1]
         trial = _Trial(life, origin_of(manager, last), last, *chance.choice(claims))
         cause = trial.claim.cause
+        end_ms = min((one.until_ms for one in manager.state.kept), default=last.now_ms + AFTER_MS)
+        if cause is OwedCause.BOOKING and end_ms < last.now_ms + AFTER_MS:
+            continue  # it ends by itself meanwhile
         if cause not in PASSING and trial.granted(())[0]:
             continue  # the state is not at rest: what is owed is given meanwhile
         removed = [cause, *kinds_of(trial.claim.reason.also if trial.claim.reason else ())]
