@@ -13,6 +13,7 @@ def main() -> int:
     """Judge all situations, and random states."""
     parser = argparse.ArgumentParser(prog="python -m tests.why", description=__doc__)
     parser.add_argument("--states", type=int, default=1_000, help="how many random states")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first of them")
     arguments = parser.parse_args()
     wrong = 0
     found = situations()
@@ -26,7 +27,7 @@ def main() -> int:
             print(f"       {line}")
     print(f"{len(found) - wrong} of {len(found)} situations are explained rightly")
     unlike = 0
-    for seed in range(arguments.states):
+    for seed in range(arguments.first, arguments.first + arguments.states):
         said = list(random_states.deviations(seed))
         unlike += bool(said)
         for line in said:

@@ -44,6 +44,7 @@ from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.schedulers.protocol import Scheduler, State
 from fairshare.runtime.pace import LOOKED, MONITORED, TIDIED, Pacing
 
+EXPIRED = "Container expired"
 LEFT_EMPTY = "decommissioned: it was empty"
 LEFT_LATE = "decommissioned: its time was over"
 
@@ -229,9 +230,7 @@ class Agenda:
         ends: list[ContainerExited] = []
         while (next_ms := self._next_expiry_ms()) is not None and next_ms <= now_ms:
             container, _ = self._unused.popitem(last=False)
-            words = (
-                f"Container expired: nothing was launched in it for {self._unused_expiry_ms} ms."
-            )
+            words = f"{EXPIRED}: nothing was launched in it for {self._unused_expiry_ms} ms."
             ends.append(ContainerExited(container, ExitCode.ABORTED, words))
         return ends
 

@@ -58,6 +58,7 @@ class Pacing:
 
     __slots__ = (
         "_again",
+        "_behind",
         "_fed_ms",
         "_fired",
         "_left",
@@ -74,6 +75,7 @@ class Pacing:
         self.pending = False
         self._turn_ms = -1
         self._again = 0  # turns at that instant after the first one, of which nothing is recorded
+        self._behind: list[tuple[int, int]] = []  # the same at the instant of the last record
         self._fired: dict[int, int] = {}
         self._quiet: dict[object, int] = {}
         self._left: list[tuple[int, int]] = []
@@ -81,14 +83,16 @@ class Pacing:
         self._fed_ms: int | None = None
         self._updated_ms: int | None = None
 
-    def begins(self, now_ms: int) -> None:
-        """A turn begins, which does all that is due."""
+    def begins(self, now_ms: int, recorded_ms: int) -> None:
+        """A turn begins, which does all that is due; the last record is of an instant."""
         if now_ms == self._turn_ms:
             self._again += 1
             self.pending = True
-        else:
-            self._turn_ms = now_ms
-            self._again = 0
+            return
+        if self._turn_ms == recorded_ms:
+            self._behind += [(recorded_ms, AGAIN)] * self._again
+        self._turn_ms = now_ms
+        self._again = 0
 
     def fed(self, now_ms: int) -> None:
         """Inputs are fed at an instant, and nothing else is done."""
@@ -139,7 +143,8 @@ class Pacing:
     def taken(self, now_ms: int, recorded_ms: int) -> Pace:
         """The pace for a record at an instant, as instants before it; `recorded_ms` is that of the
         record before."""
-        left = [(now_ms - at_ms, beats) for at_ms, beats in self._left if at_ms < now_ms]
+        noted = (*self._left, *self._behind)
+        left = [(now_ms - at_ms, what) for at_ms, what in noted if at_ms < now_ms]
         quiet = {at_ms for at_ms in self._quiet.values() if recorded_ms < at_ms < now_ms}
         left += [(now_ms - at_ms, QUIET) for at_ms in quiet]
         left += [(now_ms - at_ms, timer) for timer, at_ms in self._fired.items()]
@@ -149,6 +154,7 @@ class Pacing:
         self._quiet.clear()
         self._fired.clear()
         self._left.clear()
+        self._behind.clear()
         self._open = self.pending = False
         self._updated_ms = None
         self._again = 0

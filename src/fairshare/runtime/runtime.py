@@ -193,7 +193,7 @@ class Runtime:
         self, now_ms: int, inputs: Sequence[Input], enough: Enough | None = None
     ) -> list[Step]:
         """`feed` and `settle` with one commit for both; the steps of the inputs come first."""
-        self._pacing.begins(max(now_ms, self._now_ms))
+        self._pacing.begins(max(now_ms, self._now_ms), self._recorded_ms)
         self._take(now_ms, inputs)
         self._settle(now_ms, enough)
         return self._finish()

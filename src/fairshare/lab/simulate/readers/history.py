@@ -74,7 +74,7 @@ from fairshare.lab.simulate.world import (
     Task,
     World,
 )
-from fairshare.runtime.agenda import LEFT_EMPTY, LEFT_LATE
+from fairshare.runtime.agenda import EXPIRED, LEFT_EMPTY, LEFT_LATE
 from fairshare.runtime.pace import AGAIN, QUIET, TIMERS, UPDATED
 from fairshare.wording import STOPPED
 
@@ -94,9 +94,7 @@ OWN: Final = frozenset(
         UpdateUsage,
     )
 )
-"""Inputs that the runtime feeds itself; and the loss of a node for one of these reasons."""
-
-DECOMMISSIONED: Final = (LEFT_EMPTY, LEFT_LATE)
+"""Inputs that only the runtime feeds."""
 
 SURVIVED_MS: Final = 20
 """A container that was stopped is taken to have run for so much longer at least: it did not end by
@@ -279,6 +277,9 @@ class _Reader:
             return
         self._paced = True
         for before_ms, what in record.pace:
+            if what == AGAIN and before_ms:
+                self._add_bare(record, record.now_ms - before_ms)
+        for before_ms, what in record.pace:
             at_ms = record.now_ms - before_ms
             self._wakes.add(at_ms)
             if what == UPDATED:
@@ -291,18 +292,18 @@ class _Reader:
         if again:
             first = self._turn_ms != record.now_ms  # the first turn of this instant had no inputs
             for _ in range(first + again - with_inputs):
-                self._add_bare(record, updated=False)
+                self._add_bare(record, record.now_ms)
 
     def _begin_without_inputs(self) -> None:
         """Nothing came of the inputs before which shares were updated."""
         if self._ahead is not None:
-            self._add_bare(self._ahead, updated=True)
+            self._add_bare(self._ahead, self._ahead.now_ms, updated=True)
             self._ahead = None
 
-    def _add_bare(self, record: Record, *, updated: bool) -> None:
+    def _add_bare(self, record: Record, at_ms: int, *, updated: bool = False) -> None:
         self._turn += 1
-        self._turn_ms = record.now_ms
-        self._bare.append((record.now_ms, record.sequence, self._turn, updated))
+        self._turn_ms = at_ms
+        self._bare.append((at_ms, record.sequence, self._turn, updated))
 
     def _has_left(self, given: Input) -> bool:
         """Whether it reports the end of a container that had been stopped before the origin."""
@@ -469,7 +470,13 @@ class _Reader:
 
 def _is_own(given: Input) -> bool:
     """Whether the runtime fed it itself."""
-    return type(given) in OWN or (type(given) is NodeLost and given.report in DECOMMISSIONED)
+    match given:
+        case NodeLost():
+            return given.report in (LEFT_EMPTY, LEFT_LATE)
+        case ContainerExited():
+            return given.diagnostics.startswith(EXPIRED)
+        case _:
+            return type(given) in OWN
 
 
 def _rest(seen: _Seen, life: Life, now_ms: int, *, runs: bool) -> Life:
