@@ -215,6 +215,7 @@ def inside(number):
 
 
 hits = session.sparkContext.parallelize(range(count), 4).filter(inside).count()
-print("Pi is roughly", 4 * hits / count)
+# In one write: else lines of Spark's log come between the parts.
+print(f"Pi is roughly {4 * hits / count}\\n", end="", flush=True)
 session.stop()
 """
