@@ -9,15 +9,18 @@ from tests.browser.conftest import fair_configuration
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory):
-    """A cluster, the id of an application that has been killed since, and the moment at which it
-    ran: (cluster, application, moment in ms)."""
+    """A cluster, the id of an application that has been killed since, the moment at which it ran,
+    and the id of one that waited then: (cluster, application, moment in ms, application)."""
     place = tmp_path_factory.mktemp("past")
     conf = fair_configuration(place / "conf")
     with running(conf, place / "state") as cluster:
         old = cluster.submit("root.ml.training", 5, name="old work", user="ann")
         cluster.until(lambda: len(cluster.engine.live) == 5)
+        large = {"memory-mb": 8192, "vcores": 4}
+        waited = cluster.submit("root.etl", 1, name="large work", user="cho", resources=large)
         then = remembered(cluster, "root.ml.training", 5)
         cluster.http.post(f"/applications/{old}/kill", json={})
+        cluster.http.post(f"/applications/{waited}/kill", json={})
         cluster.until(lambda: not cluster.engine.live)
         cluster.submit("root.etl", 2, name="new work", user="cho")
         cluster.until(lambda: len(cluster.engine.live) == 2)
@@ -26,7 +29,7 @@ def lived(tmp_path_factory):
         text = found["text"].replace("<weight>3</weight>", "<weight>8</weight>")
         body = {"text": text, "digest": found["digest"], "note": "heavier"}
         assert cluster.http.post("/admin/configuration/document", json=body).status_code == 200
-        yield cluster, old, then
+        yield cluster, old, then, waited
 
 
 def remembered(cluster, queue: str, vcores: int) -> int:
@@ -42,7 +45,7 @@ def remembered(cluster, queue: str, vcores: int) -> int:
 
 
 def at(visit, lived, path: str, **more):
-    cluster, _, then = lived
+    cluster, _, then, _ = lived
     page = visit(f"{cluster.url}{path}{'&' if '?' in path else '?'}at={then}", **more)
     page.locator(".notice.past", has_text="You look at").wait_for()
     return page
@@ -51,8 +54,8 @@ def at(visit, lived, path: str, **more):
 def test_the_list_of_applications_shows_the_past_states(visit, lived):
     page = at(visit, lived, "/cluster/apps")
     page.locator(".list-table .vt-body .vt-row", has_text="old work").get_by_text("runs").wait_for()
-    page.get_by_text("1 ran, 0 waited · 5 containers.").wait_for()
-    assert page.locator(".list-table .vt-body .vt-row").count() == 1
+    page.get_by_text("1 ran, 1 waited · 5 containers.").wait_for()
+    assert page.locator(".list-table .vt-body .vt-row").count() == 2
     page.get_by_role("button", name="Back to live").click()
     page.locator(".vt-row", has_text="new work").wait_for()
     page.locator(".vt-row", has_text="old work").get_by_text("killed").wait_for()
@@ -67,7 +70,8 @@ def test_one_application_shows_its_life_and_containers_up_to_then_and_no_action(
     )
     assert page.locator(".actions button").count() == 0
     for tab, words in (
-        ("Why it waits", "is not kept"), ("Logs", "is not kept"), ("Efficiency", "is not kept"),
+        ("Why it waits", "It waited for nothing."), ("Logs", "is not kept"),
+        ("Efficiency", "is not kept"),
     ):  # fmt: skip
         page.get_by_role("tab", name=tab).click()
         page.locator(".tab-panel", has_text=words).wait_for()
@@ -75,8 +79,18 @@ def test_one_application_shows_its_life_and_containers_up_to_then_and_no_action(
     page.locator(".facts", has_text="not kept of past moments").wait_for()
 
 
+def test_one_application_shows_why_it_waited_then(visit, lived):
+    """It waits no longer: it has been killed since."""
+    cluster, waited, then = lived[0], lived[3], lived[2]
+    page = visit(f"{cluster.url}/cluster/app/{waited}?at={then}&tab=why")
+    page.locator(".reasons .reason-sentence", has_text="No node").wait_for(timeout=60_000)
+    page.locator(".reasons .mono", has_text="no-room").wait_for()
+    page.get_by_role("button", name="Back to live").click()
+    page.locator(".tab-panel", has_text="It is over, and waits for nothing.").wait_for()
+
+
 def test_the_page_of_an_application_says_if_it_was_submitted_later(visit, lived):
-    cluster, _, then = lived
+    cluster, _, then, _ = lived
     rows = cluster.http.get("/applications").json()["applications"]
     new = next(row["id"] for row in rows if row["name"] == "new work")
     visit.forgiven.append("404")

@@ -214,10 +214,11 @@ class CallTable:
         return self._call(routes.SHOW_APPLICATION, application)
 
     @method
-    def reasons(self, application: str | int) -> Call[Rows[Reason]]:
-        """Why an application waits, the weightiest reason first; none if it waits for nothing."""
+    def reasons(self, application: str | int, *, at_ms: int | None = None) -> Call[Rows[Reason]]:
+        """Why an application waits, the weightiest reason first; none if it waits for nothing. Or
+        why it waited at an instant of the past (ms since 1970) that the journal has."""
         return taken(
-            self._call(routes.LIST_REASONS, application),
+            self._call(routes.LIST_REASONS, application, at=at_ms),
             lambda answer: Rows(answer.reasons, Reason),
         )
 

@@ -1,5 +1,6 @@
 """The process beside a server that has the state at hand, and answers what takes long to find out:
-what would start an application (`Prove`), and when it starts and ends (`Estimate`).
+what would start an application (`Prove`), when it starts and ends (`Estimate`), and why it waited
+at a past moment (`PastReasons`).
 
 It reads the journal as it grows, and forks for each question (`lab/branch/following.py`): the
 server's writer never waits for it, and the server lives on without it. It starts with the first
@@ -71,7 +72,14 @@ class EstimateSubmission(msgspec.Struct, frozen=True, tag="estimate-submission")
     submission: SubmitApplication
 
 
-Question = Prove | Estimate | EstimateSubmission
+class PastReasons(msgspec.Struct, frozen=True, tag="past-reasons"):
+    """Why an application waited at an instant of the past. The answer is `Reasons`."""
+
+    application: ApplicationId
+    at_ms: int
+
+
+Question = Prove | Estimate | EstimateSubmission | PastReasons
 
 
 class Asked(msgspec.Struct, frozen=True):

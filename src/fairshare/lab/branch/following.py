@@ -45,7 +45,7 @@ from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.projections.projections import MANAGER
 from fairshare.runtime.recovery import Position, recover
 from fairshare.runtime.snapshot import add_family
-from fairshare.server.follower import ANSWER_S, READY, Answered, Asked, Estimate, Prove
+from fairshare.server.follower import ANSWER_S, READY, Answered, Asked, Estimate, PastReasons, Prove
 from fairshare.server.recovered import restore
 from fairshare.server.retention import FinishedApplications
 from fairshare.server.side_file import SideFileError
@@ -188,6 +188,10 @@ class Following:
         position = Position(self.position.sequence, max(self.position.now_ms, asked.now_ms))
         origin = Origin(position, lambda: self.manager)
         question = asked.question
+        if isinstance(question, PastReasons):
+            from fairshare.lab.branch.past_server import reasons_then  # only this needs a server
+
+            return reasons_then(self._directory, question.application, question.at_ms)
         if isinstance(question, Prove):
             waits, run_times = question.application, self.run_times
             return prove(origin, waits, run_times, ANSWER_S, lambda work: apart(work, int | None))

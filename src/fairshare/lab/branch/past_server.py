@@ -12,15 +12,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+import msgspec
 
+from fairshare.api import routes
+from fairshare.api.applications import Reasons
+from fairshare.cli.verbs import Failure
 from fairshare.client import Client
-from fairshare.core.model.identifiers import ContainerId
+from fairshare.client.exchange import path_of
+from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import ContainerExited, Input
 from fairshare.core.model.work import Command
 from fairshare.engines.protocol import ContainerFiles, LaunchOrder, NodeOffer
-from fairshare.errors import EngineError, InputError
+from fairshare.errors import EngineError, InputError, JournalError
 from fairshare.lab.branch.estimates import estimate
-from fairshare.lab.branch.history import Moment
+from fairshare.lab.branch.history import Cut, History, Moment
 from fairshare.lab.branch.proving import prove
 from fairshare.lab.simulate.world import Origin
 from fairshare.runtime.clock import Clock, VirtualClock
@@ -178,3 +183,19 @@ def client_of(moment: Moment) -> Iterator[Client]:
             yield Client(URL, transport=_Transport(runner, build_app(server)))
         finally:
             runner.run(server.close())
+
+
+def reasons_then(directory: Path, application: ApplicationId, at_ms: int) -> Reasons:
+    """Why an application of a state directory waited at an instant. Raises InputError."""
+    try:
+        with History.open(directory) as history:
+            moment = history.moment(Cut(at_ms=at_ms))
+    except Failure:  # whose message names the directory
+        raise InputError(
+            "unknown-moment", "the server's journal does not reach back to that moment"
+        ) from None
+    except JournalError as error:
+        raise InputError("no-answer", str(error)) from None
+    with client_of(moment) as client:
+        answer = client.connection.get(path_of(routes.LIST_REASONS, str(application)))
+        return msgspec.convert(answer, Reasons)

@@ -57,7 +57,7 @@ from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
 from fairshare.server.accounting.rows import command_of, command_text
-from fairshare.server.follower import MOST_S, Estimate, EstimateSubmission, Prove
+from fairshare.server.follower import MOST_S, Estimate, EstimateSubmission, PastReasons, Prove
 from fairshare.server.gpus import missing_gpus, with_idle_gpus
 from fairshare.server.insight.why import words_of
 from fairshare.server.notices.store import HOOK
@@ -346,11 +346,21 @@ async def update_application(request: Request) -> Response:
 
 
 async def list_reasons(request: Request) -> Response:
-    """GET /applications/ID/reasons: the most important first, with numbers and in words."""
-    read_parameters(request)
+    """GET /applications/ID/reasons: the most important first, with numbers and in words.
+
+    `at`: those of a past moment, from the journal, within `within_ms`. 404 (`unknown-moment`) if
+    the journal does not reach back so far, 429 and 503 as for the proof.
+    """
+    parameters = read_parameters(request)
     application = read_application(request)
     server = server_of(request)
     service = server.service
+    if "at" in parameters:
+        at_ms = whole_number(parameters, "at", 0, 2**63 - 1)
+        if at_ms > service.now_ms():
+            raise InputError("unknown-moment", f"{at_ms} has not come yet")
+        question, caller = PastReasons(application.id, at_ms), questioner_of(request)
+        return answer(await server.follower.ask(caller, question, Reasons, _within_s(request)))
     state = service.state
     words = words_of(state, service.now_ms())
     rows = []
@@ -532,7 +542,7 @@ ROUTES = [
     serve(routes.MOVE_APPLICATION, move_application, TAG),
     serve(routes.CHANGE_PRIORITY, change_priority, TAG),
     serve(routes.UPDATE_APPLICATION, update_application, TAG),
-    serve(routes.LIST_REASONS, list_reasons, "applications"),
+    serve(routes.LIST_REASONS, list_reasons, "applications", AT, WITHIN),
     serve(routes.PROVE_REMEDIES, prove_remedies, "applications", WITHIN),
     serve(routes.ESTIMATE_APPLICATION, estimate_application, "applications", WITHIN),
     serve(routes.ESTIMATE_SUBMISSION, estimate_submission, "applications"),

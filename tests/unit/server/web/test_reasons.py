@@ -100,3 +100,31 @@ async def test_what_does_not_wait_has_no_proof(page):
     await page.launched(1)
     answer = await page.get(f"/applications/{name}/proof")
     assert (answer.status_code, answer.json()["code"]) == (409, "not-waiting")
+
+
+async def test_reasons_of_a_past_moment_are_those_that_it_had_then(page):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP])
+    await page.launched(1)
+    service = page.server.service
+    await page.get(f"/applications/{name}/proof")  # the process beside the server runs
+    then_ms = service.now_ms()
+    live = (await page.get(f"/applications/{name}/reasons")).json()
+    await anyio.sleep(0.01)
+    assert (await page.post(f"/applications/{name}/kill", json={})).status_code == 200
+    past = await page.get(f"/applications/{name}/reasons?at={then_ms}")
+    assert past.status_code == 200, past.text
+    assert past.json() == live
+    assert live["reasons"] != []
+    over = await page.get(f"/applications/{name}/reasons?at={service.now_ms()}")
+    assert over.json()["reasons"] == []
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "words"),
+    [(1, "does not reach back to that moment"), (2**60, "has not come yet")],
+)
+async def test_reasons_of_a_moment_that_is_not_known_are_not_found(page, at_ms, words):
+    name = await page.submit(user="ann", queue="a", tasks=[MAP])
+    answer = await page.get(f"/applications/{name}/reasons?at={at_ms}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown-moment")
+    assert words in answer.json()["message"]

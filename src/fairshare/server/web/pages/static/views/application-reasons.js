@@ -12,6 +12,18 @@ export function drawReasons(found, one) {
   if (OVER.has(one.state)) return h("p", { class: "pad soft" }, "It is over, and waits for nothing.");
   if (!found) return h("p", { class: "pad faint" }, "…");
   if (!found.reasons.length) return h("p", { class: "pad soft" }, h("b", {}, "It waits for nothing. "), "All that it has asked for is granted.");
+  return drawList(found);
+}
+
+// Those of a past moment: {found, error}, of which one is there when it has been asked.
+export function drawReasonsThen({ found, error }, one) {
+  if (error) return h("p", { class: "pad soft" }, `Why it waited then cannot be shown: ${error.message}`);
+  if (!found) return h("p", { class: "pad faint" }, "…");
+  if (found.reasons.length) return drawList(found);
+  return h("p", { class: "pad soft" }, OVER.has(one.state) ? "It was over, and waited for nothing." : [h("b", {}, "It waited for nothing. "), "All that it had asked for was granted."]);
+}
+
+function drawList(found) {
   return h("ol", { class: "reasons" }, found.reasons.map((reason, n) => h("li", { key: String(n), class: n ? "" : "first" },
     h("div", { class: "reason-text" },
       h("p", { class: "reason-sentence" }, n === 0 && h("span", { class: "hidden-text" }, "First reason: "), reason.sentence),

@@ -9,14 +9,14 @@ import { amounts, count, duration, instant } from "../format.js";
 import { number } from "../explain.js";
 import { session } from "../session.js";
 import { blank, entryState } from "../states.js";
-import { store } from "../store.js";
+import { Fault, store } from "../store.js";
 import { actionsOf } from "./application-actions.js";
 import { ContainerList } from "./application-containers.js";
 import { drawEfficiency } from "./application-efficiency.js";
 import { drawLife } from "./application-life.js";
 import { LogPane } from "./application-logs.js";
 import { containersAt, timelineAt } from "./application-past.js";
-import { drawReasons } from "./application-reasons.js";
+import { drawReasons, drawReasonsThen } from "./application-reasons.js";
 import { OVER, estimateOf, sentenceOf, sentenceThen, stateMark, waitedOf } from "./application-words.js";
 
 const TABS = [["why", "Why it waits"], ["containers", "Containers"], ["logs", "Logs"], ["efficiency", "Efficiency"], ["about", "About it"]];
@@ -29,9 +29,11 @@ export function view(place) {
   };
 }
 
+// A reader who moves through the past asks why it waited only where it is looked at for so long.
+const REST_MS = 400;
+
 // What no book holds of a past moment.
 const NOT_KEPT = {
-  why: "Why it waited then is not kept: reasons are found when a user asks, from what holds at that time. The bar above shows when it was held back, queued and running.",
   logs: "What its logs held at that moment is not kept. Back to live, they show all that was written.",
   efficiency: "How well it used what it had until then is not kept. Back to live, it is told of all its containers.",
 };
@@ -58,6 +60,7 @@ class ApplicationPage {
       session.onChange(() => this.draw()),
       store.watch(path, (entry) => this.learn(entry), { past: true }),
     ];
+    this.then = null;
     this.clock = setInterval(() => { if (!document.hidden) this.draw(); }, 1000);
   }
 
@@ -71,8 +74,27 @@ class ApplicationPage {
     this.draw();
   }
 
+  // Why it waited at a past moment is found in the journal, once for each moment that is looked at.
+  askWhy(at_ms) {
+    if (this.then?.at_ms === at_ms) return;
+    const then = { at_ms, found: null, error: null };
+    this.then = then;
+    clearTimeout(this.asking);
+    this.asking = setTimeout(async () => {
+      try {
+        then.found = await store.read(`/applications/${encodeURIComponent(this.id)}/reasons?at=${at_ms}`);
+      } catch (fault) {
+        if (!(fault instanceof Fault)) throw fault;
+        then.error = fault;
+      }
+      if (this.then === then) this.draw();
+    }, REST_MS);
+  }
+
   close() {
     clearInterval(this.clock);
+    clearTimeout(this.asking);
+    this.then = null;
     for (const stop of this.stops) stop();
     this.logs.close();
     this.place.className = "";
@@ -94,13 +116,14 @@ class ApplicationPage {
     const timeline = at_ms === null ? this.parts.timeline : timelineAt(this.parts.timeline, at_ms);
     const containers = at_ms === null ? this.parts.containers : containersAt(this.parts.containers, at_ms);
     const unkept = at_ms === null ? null : NOT_KEPT[tab];
+    if (at_ms !== null && tab === "why") this.askWhy(at_ms);
     fill(this.place, this.drawHead(one), this.drawLifeCard(one, timeline), h("section", { class: "card grow", key: "tabs", "aria-label": "Details" },
       h("div", { class: "tabs", role: "tablist" }, TABS.map(([name, word]) => h("button", {
         type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(tab === name), "aria-controls": "tab-panel",
         on: { click: () => address.set({ tab: name }) } }, word, name === "why" && at_ms === null && this.parts.reasons?.reasons.length ? ` ${this.parts.reasons.reasons.length}` : null))),
       h("div", { class: `tab-panel tab-${tab}`, id: "tab-panel", role: "tabpanel", "aria-labelledby": `tab-${tab}`, key: unkept ? `${tab} then` : tab, own: !unkept && (tab === "containers" || tab === "logs") },
         unkept ? h("p", { class: "pad soft" }, unkept) : null,
-        !unkept && tab === "why" && drawReasons(this.parts.reasons, one),
+        tab === "why" && (at_ms === null ? drawReasons(this.parts.reasons, one) : drawReasonsThen(this.then, one)),
         !unkept && tab === "efficiency" && drawEfficiency(this.parts.efficiency, one),
         tab === "about" && drawAbout(one))));
     const panel = this.place.querySelector(".tab-panel");

@@ -68,7 +68,7 @@ class LedgerPage {
       types.length > 1 && h("div", { class: "seg", role: "group", "aria-label": "Resource type" }, types.map((name) => button(name, typeTitle(name), name === type, { resource: name === types[0] ? null : name }))),
       h("div", { class: "right" }, queue && [h("a", { class: "btn small", href: link("/cluster/scheduler", { queue }) }, "Queue"), h("a", { class: "btn small", href: link("/cluster/ledger") }, "All queues")]));
     const { error } = this.entry;
-    if (error && ["no-ledger", "before-the-ledger", "after-the-ledger", "no-such-queue"].includes(error.kind)) { fill(this.body, blank({ title: "Nothing here yet", text: error.message })); return; }
+    if (error && ["no-ledger", "before-the-ledger", "after-the-ledger", "no-such-queue"].includes(error.code)) { fill(this.body, blank({ title: "Nothing here yet", text: error.message })); return; }
     const missing = entryState(this.entry, "the ledger");
     if (missing) { fill(this.body, missing); return; }
     const { data } = this.entry;
@@ -77,6 +77,7 @@ class LedgerPage {
     const whole = rows.reduce((sum, one) => sum + one.entitled + one.delivered, 0) / unit(type);
     this.span = SPANS.find(([, span_ms]) => whole >= span_ms) ?? SPANS.at(-1);
     fill(this.body, h("p", { class: "told", key: "told", role: "status" }, `In ${type === "memory-mb" ? "GiB" : typeTitle(type)} ${this.span[0]}, from ${instant(Math.max(data.since_ms, data.begin_ms))} to ${instant(data.complete_ms)}: entitled = delivered - borrowed + lent + idle + owed.`),
+      data.gaps.map((gap) => h("p", { class: "told", key: `gap ${gap.since_ms}` }, `Nothing is known from ${instant(gap.since_ms)} to ${instant(gap.until_ms)}: the journal no longer had that time.`)),
       h("div", { class: "list-table", key: "table", own: true }), this.drawCauses(rows, data.causes));
     const holder = this.body.querySelector(".list-table");
     if (this.table.element.parentNode !== holder) holder.append(this.table.element);
