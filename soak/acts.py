@@ -5,7 +5,7 @@ one in virtual time do the same.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 from tests.labelled_queues import LABEL, QUEUES, WHOLE, capacity_queues, capacity_settings
@@ -192,25 +192,25 @@ class Acts:
         )
 
     def driven(
-        self, application: Application, engine: ManualEngine
+        self, application: Callable[[], Application], engine: ManualEngine
     ) -> Iterator[tuple[list[Input], float]]:
         """What a master does once its application is submitted, with the time in ms that it waits
         after each of it: it registers, requests, launches, releases, unregisters, and ends."""
-        chance, number = self._chance, application.id
-        while not any(one in engine.live for one in application.containers):
+        chance, number = self._chance, application().id
+        while not any(one in engine.live for one in application().containers):
             yield [], 10
-            if application.over:
+            if application().over:
                 return
-        master = next(iter(application.containers))
+        master = next(iter(application().containers))
         yield [MasterRegistered(number)], chance.uniform(10, 100)
         request = ContainerRequest(chance.randint(1, 6), (1024, 1))
         yield [RequestContainers(number, (request,))], 0
         done: set[ContainerId] = {master}
         for _ in range(100):
-            if application.over:
+            if application().over:
                 break
             given: list[Input] = []
-            for container in [one for one in application.containers if one not in done]:
+            for container in [one for one in application().containers if one not in done]:
                 done.add(container)
                 if chance.random() < 0.2:
                     given.append(ReleaseContainers(number, (container,)))

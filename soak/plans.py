@@ -158,8 +158,8 @@ class Life:
         return ()
 
     async def _drive(self, server: LiveServer, number: ApplicationId) -> None:
-        application = server.service.state.applications[number]
-        for inputs, wait_ms in self._acts.driven(application, self._engine):
+        applications = server.service.state.applications
+        for inputs, wait_ms in self._acts.driven(lambda: applications[number], self._engine):
             for one in inputs:
                 await self._ask(server, one)
             await asyncio.sleep(wait_ms / 1000)

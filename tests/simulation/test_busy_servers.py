@@ -1,10 +1,12 @@
 """A plan makes every decision of a server again, however late its machine was.
 
 Lives as those of `python -m soak.plans`, in virtual time: the server is late by chance, decides
-what has come meanwhile in one turn or in several, and leaves turns half done.
+what has come meanwhile in one turn or in several, and leaves turns half done. Or it crashes, and
+another one goes on.
 """
 
 import random
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -61,36 +63,53 @@ class TimedEngine(ManualEngine):
 class Life:
     """The life of one server; afterwards `records` has its journal."""
 
-    def __init__(self, seed: int, scheduler: str, busy: float) -> None:
+    def __init__(self, seed: int, scheduler: str, busy: float, crashes: float = 0.0) -> None:
         self.now_ms = 0
         self.acts = Acts(random.Random(seed), scheduler)
         self.scheduler = scheduler
         self.types = settings_with(scheduler, WEIGHTS).types
         self._busy = busy
+        self._crashes = crashes
         self._machine = random.Random(seed + 1)
         self._inbox: list[Any] = []
         self._timers: list[tuple[float, int, Any, tuple[Any, ...]]] = []
         self._timer = count()
-        self._manager = ResourceManager(family_of(scheduler).create(self.types))
-        self._state = self._manager.state
         self._engine = TimedEngine(self)
         self._engine.start(self._inbox.append)
-        journal = MemoryJournal()
-        self._runtime = Runtime(
-            self._manager,
-            journal,
-            self._engine,
-            beat_interval_ms=BEAT_MS,
-            unused_expiry_ms=UNUSED_EXPIRY_MS,
-        )
+        self._journal = MemoryJournal()
+        self._begin()
         self._live()
-        self.records = list(journal.records())
+        self.records = list(self._journal.records())
 
     def call_at(self, at_ms, call, *arguments):
         heappush(self._timers, (max(at_ms, self.now_ms), next(self._timer), call, arguments))
 
-    def _live(self):
+    def _begin(self):
+        """A server begins, with what the journal says."""
+        manager = ResourceManager(family_of(self.scheduler).create(self.types))
+        self._state = manager.state
+        self._runtime = Runtime(
+            manager,
+            self._journal,
+            self._engine,
+            beat_interval_ms=BEAT_MS,
+            unused_expiry_ms=UNUSED_EXPIRY_MS,
+        )
         self._runtime.recover()
+
+    def _crash(self):
+        """The server is gone for a while; the next one first hears what has ended meanwhile."""
+        machine = self._machine
+        self.now_ms += machine.choice((50, 300, 900))
+        self._call_due()
+        reports = [one for one in self._inbox if type(one) in (ContainerStarted, ContainerExited)]
+        self._inbox.clear()
+        self._begin()
+        self._runtime.feed(self.now_ms, reports)
+        self._runtime.reconcile(self.now_ms)
+        self.now_ms += machine.randint(0, 20)
+
+    def _live(self):
         nodes = [NodeJoined(name, tuple(NODE.values())) for name in NODES]
         self._runtime.feed(0, [loading(self.scheduler, WEIGHTS, EPOCH_MS), *nodes])
         if self.scheduler == "capacity":
@@ -105,6 +124,8 @@ class Life:
             if next_ms > end_ms and not self._runtime.unsettled:
                 return
             self.now_ms = max(self.now_ms, int(next_ms)) + self._late_ms()
+            if self._machine.random() < self._crashes:
+                self._crash()
             self._turn()
 
     def _next_ms(self):
@@ -120,11 +141,14 @@ class Life:
             return machine.choice((machine.randint(5, 300), 700))
         return machine.choice((0, 0, 0, 1, 1, 2))
 
-    def _turn(self):
-        machine = self._machine
+    def _call_due(self):
         while self._timers and self._timers[0][0] <= self.now_ms:
             _, _, call, arguments = heappop(self._timers)
             call(*arguments)
+
+    def _turn(self):
+        machine = self._machine
+        self._call_due()
         size = machine.choice((len(self._inbox), len(self._inbox), 1))
         inputs = self._inbox[:size]
         del self._inbox[:size]
@@ -144,9 +168,12 @@ class Life:
         """Let a driver begin once its application is there."""
         for number, application in self._state.applications.items():
             if number not in known and application.submission.driver is not None:
-                self._go_on(self.acts.driven(application, self._engine))
+                self._go_on(self.acts.driven(partial(self._application, number), self._engine))
                 return
         self.call_at(self.now_ms + 10, self._drive, known)
+
+    def _application(self, number):
+        return self._state.applications[number]
 
     def _go_on(self, driven):
         for inputs, wait_ms in driven:
@@ -200,6 +227,15 @@ def test_a_simulation_decides_what_a_server_decided_on_a_machine_that_is_busy(
 ):
     life = Life(seed, scheduler, BUSY[busy])
     assert len(grants(life.records)) > 10
+    assert list(decisions(simulated(life, life.records))) == list(decisions(life.records))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_simulation_decides_what_several_servers_decided_one_after_the_crash_of_another(
+    scheduler, seed
+):
+    life = Life(seed, scheduler, BUSY["sometimes"], crashes=0.03)
     assert list(decisions(simulated(life, life.records))) == list(decisions(life.records))
 
 

@@ -34,6 +34,9 @@ TIDIED: Final = -6
 LOOKED: Final = -7
 """Room for paused gangs was looked for."""
 
+BEGAN: Final = -8
+"""A server began with what the records before say."""
+
 TIMERS: Final = frozenset((MONITORED, OFFERED, TIDIED, LOOKED))
 
 Fires = Callable[[int, int], int]
@@ -58,6 +61,7 @@ class Pacing:
 
     __slots__ = (
         "_again",
+        "_begins",
         "_behind",
         "_fed_ms",
         "_fired",
@@ -70,9 +74,9 @@ class Pacing:
         "pending",
     )
 
-    def __init__(self, fires: Fires = at_once) -> None:
+    def __init__(self, fires: Fires = at_once, *, begins: bool = False) -> None:
         self.fires = fires
-        self.pending = False
+        self._begins = self.pending = begins  # with records of a server before
         self._turn_ms = -1
         self._again = 0  # turns at that instant after the first one, of which nothing is recorded
         self._behind: list[tuple[int, int]] = []  # the same at the instant of the last record
@@ -85,6 +89,7 @@ class Pacing:
 
     def begins(self, now_ms: int, recorded_ms: int) -> None:
         """A turn begins, which does all that is due; the last record is of an instant."""
+        self.settled(now_ms)
         if now_ms == self._turn_ms:
             self._again += 1
             self.pending = True
@@ -148,14 +153,14 @@ class Pacing:
         quiet = {at_ms for at_ms in self._quiet.values() if recorded_ms < at_ms < now_ms}
         left += [(now_ms - at_ms, QUIET) for at_ms in quiet]
         left += [(now_ms - at_ms, timer) for timer, at_ms in self._fired.items()]
-        left += [(0, AGAIN)] * self._again
+        left += [(0, AGAIN)] * self._again + [(0, BEGAN)] * self._begins
         if self._updated_ms is not None:
             left.append((now_ms - self._updated_ms, UPDATED))
         self._quiet.clear()
         self._fired.clear()
         self._left.clear()
         self._behind.clear()
-        self._open = self.pending = False
+        self._open = self.pending = self._begins = False
         self._updated_ms = None
         self._again = 0
         return tuple(sorted(left, reverse=True))

@@ -128,7 +128,7 @@ class Runtime:
     def _begin(self) -> None:
         """Make what follows from the state and the present instant."""
         fires = self._fires
-        self._pacing = Pacing(fires)
+        self._pacing = Pacing(fires, begins=self._sequence > 0)
         self._beats = HeartbeatRounds(
             self.manager.state, self._interval_ms, lambda due_ms: fires(OFFERED, due_ms)
         )
@@ -146,13 +146,17 @@ class Runtime:
         records = (journal or self.journal).records(since.sequence)
         self.position = recover(records, self.manager.state, since)
         self._sequence = self.position.sequence
+        self.begin_again()
+        return self.position
+
+    def begin_again(self) -> None:
+        """Forget what does not follow from the records, as a server that ends and begins again."""
         self._now_ms = self._updated_ms = self.position.now_ms
         self._begin()
         self._agenda.recovered(self._now_ms)
         self._eventful = True
         self._settling = None
         self._recorded_ms = self._now_ms
-        return self.position
 
     def reconcile(self, now_ms: int) -> list[Step]:
         """Compare the state with the engine, feed the difference, stop surplus containers.

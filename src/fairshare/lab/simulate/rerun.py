@@ -9,8 +9,8 @@ tasks that are not done; those that ran have what was left of their run times. A
 masters drive are left out, as their masters would ask again for what they had.
 """
 
-from bisect import bisect_left
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -211,8 +211,10 @@ class _Grants(ForgetfulJournal):
 
     def __init__(self) -> None:
         self.granted = 0
+        self.sequence = 0  # of the last record
 
     def append(self, record: Record) -> None:
+        self.sequence = record.sequence
         self.granted += sum(type(event) is ContainerAllocated for event in record.events)
 
 
@@ -266,6 +268,7 @@ class Rerun:
         self._pace = world.pace if paced else None
         exact = settings is None and as_recorded
         self._latest_ms = _NO_NUMBER if exact else LATEST_MS
+        self._ends = deque(self._pace.ends if self._pace and exact else ())
         self._over: set[Pause] = set()
         self._pauses = (*(Pause(*span) for span in world.pauses), *pauses)
         self.engine = WorldEngine(world, self._after, self._cancelled.add)
@@ -324,6 +327,9 @@ class Rerun:
                 if self._advance is not None:
                     self._advance(now_ms)
             self.now_ms = now_ms
+            if self._ends and now_ms > self._ends[0][1]:
+                self._ends.popleft()
+                self.runtime.begin_again()
             if entry_ms is not None or self._granted:
                 self._idle_since_ms = now_ms
                 self._granted = False
@@ -340,6 +346,9 @@ class Rerun:
 
     def _deadline_ms(self) -> int | None:
         """When a timer of the scheduler fires, or a turn goes on that was left."""
+        if self._pace is not None and self._ends and self.now_ms >= self._ends[0][1]:
+            wakes = self._pace.wakes  # the next one is of another server
+            return wakes[bisect_right(wakes, self._ends[0][1])]
         deadline_ms = self.runtime.next_deadline_ms()
         if deadline_ms is None:
             return None
@@ -392,6 +401,12 @@ class Rerun:
 
     def _decide(self, inputs: Sequence[Input], turn: int) -> None:
         """Handle inputs; then let shares be updated and nodes be offered, unless in a pause."""
+        if self._ends and self.now_ms == self._ends[0][1]:
+            last = self._ends[0][0]
+            self.runtime.feed(self.now_ms, inputs)
+            if self._journal.sequence < last:
+                self.runtime.settle(self.now_ms, lambda: self._journal.sequence >= last)
+            return
         beats, since = self._pace.left.get(self.now_ms, _WHOLE) if self._pace else _WHOLE
         if beats == FED:
             self.runtime.feed(self.now_ms, inputs)

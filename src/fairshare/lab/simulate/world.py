@@ -95,7 +95,8 @@ class Pace(msgspec.Struct, frozen=True):
     beats (0: inputs were only fed), and the last turn of inputs that came before, 0 if none did.
     `bare` are turns without inputs, or with such of which nothing came, where they do not follow
     from the rest: the instant, the number of the first record from then on, that of the turn, and
-    whether it began with an update of shares. `fired` has the instants of each timer of
+    whether it began with an update of shares. `ends` are the number and the instant of the last
+    record of each server but the last one. `fired` has the instants of each timer of
     `runtime/pace.py`, ascending; of those between two records that had no effect only the last one.
     Records of older releases have none: they are known from `fired_since_ms` on.
     """
@@ -103,6 +104,7 @@ class Pace(msgspec.Struct, frozen=True):
     wakes: tuple[int, ...]
     left: dict[int, tuple[int, int]]
     bare: tuple[tuple[int, int, int, bool], ...]
+    ends: tuple[tuple[int, int], ...]
     fired: dict[int, tuple[int, ...]]
     fired_since_ms: float
 

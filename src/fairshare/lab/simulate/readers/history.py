@@ -75,7 +75,7 @@ from fairshare.lab.simulate.world import (
     World,
 )
 from fairshare.runtime.agenda import EXPIRED, LEFT_EMPTY, LEFT_LATE
-from fairshare.runtime.pace import AGAIN, QUIET, TIMERS, UPDATED
+from fairshare.runtime.pace import AGAIN, BEGAN, QUIET, TIMERS, UPDATED
 from fairshare.wording import STOPPED
 
 OWN: Final = frozenset(
@@ -192,6 +192,7 @@ class _Reader:
         self._wakes: set[int] = set()
         self._left: dict[int, tuple[int, int]] = {}
         self._bare: list[tuple[int, int, int, bool]] = []
+        self._server_ends: list[tuple[int, int]] = []
         self._fired: dict[int, list[int]] = {timer: [] for timer in TIMERS}
         self._turn_ms = -1  # when the last turn of inputs came
         self._pauses: list[tuple[int, int]] = []
@@ -237,11 +238,14 @@ class _Reader:
             self._first_ms = now_ms
         kind = type(recorded)
         own = _is_own(recorded)
-        again = (record.pace or ()).count((0, AGAIN))
+        pace = record.pace or ()
+        if (0, BEGAN) in pace and now_ms > self._now_ms:
+            self._server_ends.append((record.sequence - 1, self._now_ms))
+        again = pace.count((0, AGAIN))
         if own or again or now_ms != self._now_ms:
             self._apart = True
             self._begin_without_inputs()
-        ahead = kind is UpdateShares and (0, UPDATED) in (record.pace or ())
+        ahead = kind is UpdateShares and (0, UPDATED) in pace
         self._pace(record, again, with_inputs=not own or ahead)
         self._ahead = record if ahead else None
         if self._apart:
@@ -287,7 +291,7 @@ class _Reader:
                     self._bare.append((at_ms, record.sequence, 0, True))
             elif what in TIMERS:
                 self._fired[what].append(at_ms)
-            elif what not in (QUIET, AGAIN):
+            elif what not in (QUIET, AGAIN, BEGAN):
                 self._left[at_ms] = (what, self._turn if self._turn_ms == at_ms else 0)
         if again:
             first = self._turn_ms != record.now_ms  # the first turn of this instant had no inputs
@@ -409,6 +413,7 @@ class _Reader:
             tuple(sorted(self._wakes)),
             self._left,
             tuple(self._bare),
+            tuple(self._server_ends),
             fired,
             since_ms,
         )
