@@ -183,6 +183,7 @@ image: $(STAMP) ## build and use the images of examples/deploy (root, podman; BA
 soak: $(STAMP) ## kill servers for some minutes, and see that nothing is lost (SEED=... repeats a run)
 	$(BIN)/python -m soak $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m soak.plans --lives 100 $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m soak.questions $(if $(SEED),--seed $(SEED))
 
 two-hosts: $(STAMP) ## two hosts, their state in PostgreSQL, and many faults (FAULTS=18; as root; with Java, Spark and MapReduce too)
 	$(BIN)/python -m soak.two_hosts --faults $(or $(FAULTS),18) $(if $(SEED),--seed $(SEED))
