@@ -8,6 +8,7 @@ Everything is random and follows from the seed, but for the moments at which pro
 """
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -51,7 +52,9 @@ PATIENCE_S = 60.0
 class Soak:
     """One run: a state directory, what was accepted, and what went wrong."""
 
-    def __init__(self, root: Path, seed: int, *, only_crashes: bool = False) -> None:
+    def __init__(
+        self, root: Path, seed: int, *, only_crashes: bool = False, whole: bool = False
+    ) -> None:
         self.root = root
         self.random = random.Random(seed)
         self.accepted: dict[str, Accepted] = {}
@@ -78,7 +81,8 @@ class Soak:
         for folder in (self.conf, self.work):
             folder.mkdir()
         for name, text in CONFIGURATION.items():
-            (self.conf / name).write_text(text)
+            if not (whole and name == "fairshare.toml"):  # which would trim the journal
+                (self.conf / name).write_text(text)
 
     def start(self, place: str, count: int) -> tuple[subprocess.Popen[str], str] | None:
         """A server, and where it listens; None if it crashed before it listened."""
@@ -291,12 +295,28 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--seconds", type=float, default=570.0, help="begin no life after this")
     parser.add_argument("--only-crashes", action="store_true", help="nothing else befalls a server")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="make this folder, in which the state stays, in disk/state, with all its records",
+    )
     options = parser.parse_args()
+    if options.keep is not None and not options.only_crashes:
+        parser.error("--keep needs --only-crashes: without it the state is on a disk that goes")
     print(f"seed {options.seed}: python -m soak --crashes {options.crashes} --seed {options.seed}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the disk is given back
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="fairshare-soak-") as folder:
-        soak = Soak(Path(folder), options.seed, only_crashes=options.only_crashes)
+    with contextlib.ExitStack() as stack:
+        if options.keep is None:
+            folder = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="fairshare-soak-"))
+            )
+        else:
+            folder = options.keep.absolute()
+            folder.mkdir(parents=True)
+        whole = options.keep is not None
+        soak = Soak(folder, options.seed, only_crashes=options.only_crashes, whole=whole)
         if not soak.disk.mounted and not soak.only_crashes:
             print("no disk becomes full: that needs root and a tmpfs")
         done = 0

@@ -378,8 +378,8 @@ class Spread(msgspec.Struct, frozen=True):
     """After how long something happens in half of all cases, and in nine of ten (ms); None: not
     within a day.
 
-    `calibrated`: the outcomes of earlier estimates have stretched it. Until there are enough of
-    them (`outcomes`: how many there are, of the last 100 estimates) it is what was simulated.
+    `calibrated`: it is as late as the outcomes of earlier estimates make it. Until there are enough
+    of them (`outcomes`: how many there are) it is what was simulated.
     """
 
     p50_ms: int | None
@@ -388,13 +388,23 @@ class Spread(msgspec.Struct, frozen=True):
     calibrated: bool = False
 
 
+class Smaller(msgspec.Struct, frozen=True):
+    """With what smaller tasks an application would start now, as the scheduler decided when it was
+    tried: in words, and of each group of tasks the resources of each."""
+
+    words: str
+    resources: dict[str, dict[str, int]]
+
+
 class Eta(msgspec.Struct, frozen=True):
     """When an application starts (None: it has, or there is no estimate) and ends, as spans from
     `at_ms` on.
 
-    From `draws` simulations with the run times of `samples` applications like it; without an
-    estimate `reason` says why there is none. Of the estimates of this cluster that had an outcome
-    in the last seven days, `met` of `of` were not later than the nine of ten that they said.
+    From `draws` simulations with the run times of `samples` applications that have ended; without
+    an estimate `reason` says why there is none. Of the estimates of this cluster that had an
+    outcome in the last seven days, `met` of `of` were not later than what they said for nine of
+    ten.
+    `smaller`: with what smaller tasks it would start now, if it does not with its own.
     """
 
     at_ms: int
@@ -406,6 +416,7 @@ class Eta(msgspec.Struct, frozen=True):
     reason: str = ""
     met: int = 0
     of: int = 0
+    smaller: tuple[Smaller, ...] = ()
 
 
 class Submitted(msgspec.Struct, frozen=True):

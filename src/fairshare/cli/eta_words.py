@@ -11,8 +11,9 @@ DAY = "a day"
 def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
     """When it starts and ends, and on what that rests; of one that is not there yet what it
     `would` do."""
+    smaller = smaller_lines(eta)
     if not eta.draws:
-        return [f"No estimate of its start and end: {eta.reason}."]
+        return [f"No estimate of its start and end: {eta.reason}.", *smaller]
     lines = []
     if eta.start is not None:
         lines.append(f"It {'would start' if would else 'starts'} {spread_text(eta.start)}.")
@@ -20,13 +21,27 @@ def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
         lines.append(f"It {'would end' if would else 'ends'} {spread_text(eta.end)}.")
     basis = (
         f"From {counted(eta.draws, 'simulation')} with the run times of"
-        f" {counted(eta.samples, 'application')} like it"
+        f" {counted(eta.samples, 'application')}"
     )
     if eta.of:
         basis += f"; such limits were met by {eta.met / eta.of:.0%} of {eta.of:,} in 7 days"
     else:
         basis += "; no estimate of this cluster has had an outcome yet"
-    return [*lines, f"{basis}."]
+    return [*lines, *smaller, f"{basis}."]
+
+
+def smaller_lines(eta: Eta) -> list[str]:
+    """With what smaller tasks it would start now, if it is known.
+
+    >>> from fairshare.api.applications import Smaller
+    >>> smaller_lines(Eta(0, smaller=(Smaller("4 vcores", {}), Smaller("2,048 MB", {}))))
+    ['It would start now with 4 vcores for each task, or with 2,048 MB.']
+    """
+    if not eta.smaller:
+        return []
+    first, *others = (one.words for one in eta.smaller)
+    more = "".join(f", or with {words}" for words in others)
+    return [f"It would start now with {first} for each task{more}."]
 
 
 def spread_text(spread: Spread) -> str:

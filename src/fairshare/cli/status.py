@@ -254,6 +254,8 @@ def application_facts(
     for about, spread in () if eta is None else (("Starts", eta.start), ("Ends", eta.end)):
         if spread is not None:
             pairs.append((about, spread_text(spread)))
+    for one in () if eta is None else eta.smaller:
+        pairs.append(("Now with", f"{one.words} for each task"))
     if application.preempted:
         pairs.append(("Preempted", f"{counted(application.preempted, 'container')} so far"))
     for notice in application.notices:

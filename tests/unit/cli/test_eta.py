@@ -19,7 +19,7 @@ def test_it_says_when_an_application_starts_and_ends_and_how_reliable_that_is(cl
         "It starts in about 5m 00s, in 9 of 10 cases within 9m 00s.",
         "It ends in about 25m 00s, in more than 1 of 10 simulations later than in a day"
         " (not yet calibrated: 7 outcomes).",
-        "From 50 simulations with the run times of 64 applications like it; such limits were met by"
+        "From 50 simulations with the run times of 64 applications; such limits were met by"
         " 91% of 214 in 7 days.",
     ]
 

@@ -1,104 +1,79 @@
-"""Estimates that are stretched to what came of earlier ones, so that of their P90 nine of ten are
-met, whatever the draws are worth.
+"""Estimates of whose P90 nine of ten are met, whatever the draws are worth.
 
-An estimate is stretched by a quantile of the ratios of what happened to what was drawn, over the
-last estimates (conformal prediction). What has not happened yet counts with the time that it has
-taken so far (the estimator of Kaplan and Meier 1958): else those that end early would make all
-estimates too short. The part of that quantile adapts itself: with each estimate that was not met it
-grows, and it shrinks with each that was (adaptive conformal inference, Gibbs and Candes 2021), so
-that the coverage comes to what it shall be also where the workload changes.
+What is said is a quantile of the draws, whose level adapts itself: it grows with each earlier
+estimate that was not met, and shrinks with each that was. So the part that is met comes to what it
+shall be, also where the workload changes (adaptive conformal inference, Gibbs and Candes 2021). A
+level of 1 + x, beyond all draws, is the last draw times e to the x, and one of -x the first draw
+divided by it (a quantile tracked on a scale of scores: Angelopoulos, Candes and Tibshirani 2023).
 
-A floor is added to both sides of a ratio, a part of what it took in the median. Without it one
-application that was drawn to start at once, and started after hours, makes a ratio of thousands.
+An estimate counts as met or not once what was said has passed, and in that order: those that come
+early alone would make the level too small.
 """
 
-from collections.abc import Sequence
-from statistics import median
+import math
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-import msgspec
-
 LEAST_OUTCOMES: Final = 20
-"""With fewer nothing is stretched."""
+"""With fewer the level does not change."""
 
-MOST_OUTCOMES: Final = 100
-RATE: Final = 0.02
+RATE: Final = 0.05
+"""After n outcomes the part that was met differs from what it shall be by at most the change of the
+level by then, divided by n times this."""
+
+MOST_BEYOND: Final = 3.0
+"""Twenty times the last draw, or a twentieth of the first."""
+
 FLOOR_MS: Final = 1_000
-FLOOR_PART: Final = 0.2
-"""Added to both sides of a ratio: so many ms, and at least such a part of the median of what
-happened. Of times that are short beside it the difference counts."""
+"""Added to a draw before it is multiplied."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """An estimate: what was drawn and what was said (ms; None: beyond the horizon), and after how
-    long it happened; `open`: it has not happened for so long. `due`: what was said has passed, so
-    that it would be known by now whether it was met."""
+def quantile(values: Sequence[int | None], part: float) -> int | None:
+    """The smallest of the values that such a part of them does not exceed; None is beyond all.
 
-    drawn_ms: int | None
-    said_ms: int | None
-    actual_ms: int
-    open: bool = False
-    due: bool = True
-
-    @property
-    def met(self) -> bool:
-        """Whether it was not later than what was said, as far as that is known."""
-        return self.said_ms is None or self.actual_ms <= self.said_ms
-
-    def ratio(self, floor_ms: int) -> float:
-        """What happened to what was drawn."""
-        return (self.actual_ms + floor_ms) / ((self.drawn_ms or 0) + floor_ms)
+    >>> quantile((4, None, 1, 2, 3), 0.5), quantile((1, 2, None), 0.9)
+    (3, None)
+    """
+    known = sorted(value for value in values if value is not None)
+    place = max(math.ceil(part * len(values)) - 1, 0)
+    return known[place] if place < len(known) else None
 
 
-class Stretch(NamedTuple):
-    """What is said of drawn times, from so many `outcomes`."""
+class Level(NamedTuple):
+    """At which level of the draws something is said, from so many `outcomes`."""
 
     outcomes: int
-    factor: float = 1.0
-    floor_ms: int = FLOOR_MS
+    level: float
 
     @property
     def calibrated(self) -> bool:
-        """Whether there are enough outcomes to stretch anything."""
+        """Whether there are enough outcomes to change anything."""
         return self.outcomes >= LEAST_OUTCOMES
 
-    def of(self, drawn_ms: int | None) -> int | None:
-        """A drawn time that is stretched.
+    def of(self, draws: Sequence[int | None]) -> int | None:
+        """What is said of some draws (ms; None: beyond the horizon).
 
-        >>> Stretch(30, 2.0, 1_000).of(9_000), Stretch(30, 2.0).of(None)
-        (19000, None)
+        >>> Level(30, 0.75).of((4_000, 1_000, 3_000, 2_000)), Level(30, 1.5).of((1_000, 9_000))
+        (3000, 15487)
         """
-        if drawn_ms is None:
-            return None
-        return max(round((drawn_ms + self.floor_ms) * self.factor) - self.floor_ms, 0)
+        inside = min(max(self.level, 0.0), 1.0)
+        found = quantile(draws, inside)
+        if found is None or inside == self.level:
+            return found
+        return max(round((found + FLOOR_MS) * math.exp(self.level - inside)) - FLOOR_MS, 0)
 
 
-def stretch(part: float, outcomes: Sequence[Outcome]) -> Stretch:
-    """How drawn times are to be stretched that shall not be exceeded in such a part of all cases,
-    from earlier estimates, in the order in which their outcomes became known.
+def level(part: float, met: Iterable[bool]) -> Level:
+    """The level at which such a part of all estimates is met, from whether earlier ones were, in
+    the order in which they were due.
 
-    >>> late = [Outcome(6_000, 6_000, 20_000)] * 30
-    >>> stretch(0.9, late)
-    Stretch(outcomes=30, factor=2.4, floor_ms=4000)
-    >>> stretch(0.9, late).of(6_000), stretch(0.9, late[:3])
-    (20000, Stretch(outcomes=3, factor=1.0, floor_ms=1000))
+    >>> level(0.9, [False] * 30).level > 1 > level(0.9, [True] * 30).level
+    True
+    >>> level(0.9, [False] * 3)
+    Level(outcomes=3, level=0.9)
     """
-    known = [one for one in outcomes if one.drawn_ms is not None][-MOST_OUTCOMES:]
-    times_ms = [one.actual_ms for one in known if not one.open]
-    if len(times_ms) < LEAST_OUTCOMES:
-        return Stretch(len(times_ms))
-    floor_ms = max(FLOOR_MS, round(FLOOR_PART * median(times_ms)))
-    level = part
-    for one in known:
-        if one.due:  # those that are met early alone would make it too small
-            level = min(max(level + RATE * (part - one.met), part / 2), 0.999)
-    left, still = len(known), 1.0
-    largest = 1.0
-    for one in sorted(known, key=lambda one: (one.ratio(floor_ms), one.open)):
-        largest = one.ratio(floor_ms)
-        if not one.open:
-            still *= 1 - 1 / left
-            if 1 - still >= level:
-                break
-        left -= 1
-    return Stretch(len(times_ms), largest, floor_ms)
+    found, outcomes = part, 0
+    for one in met:
+        found = min(max(found + RATE * (part - one), -MOST_BEYOND), 1 + MOST_BEYOND)
+        outcomes += 1
+    return Level(outcomes, found if outcomes >= LEAST_OUTCOMES else part)

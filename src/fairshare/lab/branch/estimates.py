@@ -1,5 +1,5 @@
-"""The estimates of a server and what came of them, in STATE/estimates.sqlite3: what estimates are
-stretched by, and what is said of their reliability. Without the file they begin again.
+"""The estimates of a server and what came of them, in STATE/estimates.sqlite3: what calibrates
+estimates, and what is said of their reliability. Without the file they begin again.
 
 Copies of the process beside the server add what they say, and the process itself fills in what
 happened: each opens the file for as long as that takes.
@@ -20,8 +20,8 @@ from fairshare.core.model.identifiers import ApplicationId, application_name
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.schedulers.protocol import State
 from fairshare.errors import InputError
-from fairshare.lab.branch.calibration import Outcome, stretch
-from fairshare.lab.branch.eta import LEAST_SAMPLES, Drawn, Submissions, draws, quantile
+from fairshare.lab.branch.calibration import Level, level, quantile
+from fairshare.lab.branch.eta import LEAST_SAMPLES, Drawn, Submissions, draws
 from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.simulate.world import Origin
 from fairshare.server.side_file import (
@@ -32,7 +32,7 @@ from fairshare.server.side_file import (
 )
 
 FILE: Final = "estimates.sqlite3"
-FORMAT: Final = 1
+FORMAT: Final = 2
 SLOT_MS: Final = 600_000
 """Of an application one estimate is remembered in this time."""
 
@@ -44,12 +44,16 @@ _TABLES: Final = """
 CREATE TABLE estimates (
     epoch_ms INTEGER NOT NULL, application INTEGER NOT NULL, kind TEXT NOT NULL,
     slot INTEGER NOT NULL, at_ms INTEGER NOT NULL,
-    drawn_p50_ms INTEGER, drawn_p90_ms INTEGER, said_p50_ms INTEGER, said_p90_ms INTEGER,
+    said_p50_ms INTEGER, said_p90_ms INTEGER,
     known_ms INTEGER, actual_ms INTEGER,
     PRIMARY KEY (epoch_ms, application, kind, slot)
 );
 CREATE INDEX of_kind ON estimates (epoch_ms, kind, known_ms);
 """
+_CHANGES: Final = {
+    2: "ALTER TABLE estimates DROP COLUMN drawn_p50_ms;"
+    "ALTER TABLE estimates DROP COLUMN drawn_p90_ms;"
+}
 
 
 class Said(NamedTuple):
@@ -70,7 +74,7 @@ class Estimates:
     @contextlib.contextmanager
     def open(cls, directory: Path, epoch_ms: int) -> Iterator[Self]:
         """Open the file for writing, or make it."""
-        connection, _ = open_side_file(directory / FILE, FORMAT, _TABLES)
+        connection, _ = open_side_file(directory / FILE, FORMAT, _TABLES, _CHANGES)
         with contextlib.closing(connection):
             yield cls(connection, epoch_ms)
 
@@ -85,35 +89,27 @@ class Estimates:
             yield cls(connection, epoch_ms)
 
     def say(self, drawn: Drawn, at_ms: int, *, started: bool) -> Said:
-        """What is said of what was drawn at an instant: stretched by what was known then."""
+        """What is said of what was drawn at an instant, with what was known then."""
         start = None if started else self._spread(START, drawn.starts, at_ms)
         return Said(start, self._spread(END, drawn.ends, at_ms))
 
     def _spread(self, kind: str, values: tuple[int | None, ...], at_ms: int) -> Spread:
-        half, most = (stretch(part, self._outcomes(kind, part, at_ms)) for part in (0.5, 0.9))
-        p50_ms, p90_ms = half.of(quantile(values, 0.5)), most.of(quantile(values, 0.9))
+        half, most = (self._level(kind, part, at_ms) for part in (0.5, 0.9))
+        p50_ms, p90_ms = half.of(values), most.of(values)
         if p50_ms is not None and p90_ms is not None:
             p50_ms = min(p50_ms, p90_ms)
         return Spread(p50_ms, p90_ms, most.outcomes, most.calibrated)
 
-    def _outcomes(self, kind: str, part: float, at_ms: int) -> list[Outcome]:
-        """The earlier estimates at an instant, with what was known of them by then, in the order in
-        which they were due."""
-        column = "p90_ms" if part > 0.5 else "p50_ms"
+    def _level(self, kind: str, part: float, at_ms: int) -> Level:
+        """The level from the earlier estimates whose time had passed at an instant."""
+        said = "said_p90_ms" if part > 0.5 else "said_p50_ms"
         rows = self._connection.execute(
-            f"SELECT at_ms, drawn_{column}, said_{column}, known_ms, actual_ms FROM estimates"  # noqa: S608  (a literal)
-            " WHERE epoch_ms = ? AND kind = ? AND at_ms < ?",
-            (self._epoch_ms, kind, at_ms),
+            f"SELECT coalesce(actual_ms <= {said}, 0) FROM estimates"  # noqa: S608  (a literal)
+            f" WHERE epoch_ms = ? AND kind = ? AND at_ms < ? AND at_ms + {said} <= ?"
+            f" ORDER BY at_ms + {said}",
+            (self._epoch_ms, kind, at_ms, at_ms),
         )
-        found = []
-        for since_ms, drawn_ms, said_ms, known_ms, actual_ms in rows:
-            age_ms = at_ms - since_ms
-            due = said_ms is not None and said_ms <= age_ms
-            is_open = known_ms is None or known_ms > at_ms
-            after_ms = age_ms if is_open else actual_ms
-            one = Outcome(drawn_ms, said_ms, after_ms, open=is_open, due=due)
-            found.append((since_ms + (said_ms or 0), one))
-        return [one for _, one in sorted(found, key=lambda one: one[0])]
+        return level(part, (bool(met) for (met,) in rows))
 
     def met(self, at_ms: int) -> tuple[int, int]:
         """How many estimates were met of how many whose outcomes became known in the last week."""
@@ -124,24 +120,17 @@ class Estimates:
         ).fetchone()
         return int(row[0]), int(row[1])
 
-    def add(
-        self,
-        drawn: Mapping[ApplicationId, Drawn],
-        said: Mapping[ApplicationId, Said],
-        at_ms: int,
-    ) -> None:
+    def add(self, said: Mapping[ApplicationId, Said], at_ms: int) -> None:
         """Remember what was said; the oldest go beyond MOST_ROWS."""
         rows = []
         for number, one in said.items():
-            kinds = (START, one.start, drawn[number].starts), (END, one.end, drawn[number].ends)
-            for kind, spread, values in kinds:
+            for kind, spread in ((START, one.start), (END, one.end)):
                 if spread is not None:
                     place = (self._epoch_ms, number, kind, at_ms // SLOT_MS, at_ms)
-                    quantiles = quantile(values, 0.5), quantile(values, 0.9)
-                    rows.append((*place, *quantiles, spread.p50_ms, spread.p90_ms))
+                    rows.append((*place, spread.p50_ms, spread.p90_ms))
         with transaction(self._connection) as connection:
             connection.executemany(
-                "INSERT OR IGNORE INTO estimates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+                "INSERT OR IGNORE INTO estimates VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 rows,
             )
             connection.execute(
@@ -218,8 +207,7 @@ def estimate(
             raise InputError("unknown-application", f"there is no application {number}")
         if application.over:
             raise InputError("ended", f"application {number} has ended: it is {application.state}")
-        donors = run_times.donors(application.submission, application.queue, LEAST_SAMPLES)
-        samples = len(donors)
+        samples = run_times.ended
         found[number] = Eta(at_ms, application_name(state.epoch_ms, number), samples=samples)
         if samples >= LEAST_SAMPLES:
             enough.append(number)
@@ -245,7 +233,7 @@ def estimate(
             if estimates is not None:
                 met, of = estimates.met(at_ms)
                 if remember:
-                    estimates.add(drawn, said, at_ms)
+                    estimates.add(said, at_ms)
     except (sqlite3.Error, SideFileError):  # damaged, or locked for long: they are less worth
         for number in enough:
             started = state.applications[number].started_ms > 0

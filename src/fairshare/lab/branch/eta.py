@@ -1,21 +1,27 @@
 """When applications start and end, estimated by draws: branches from a moment on, in each of which
-every application runs as long as one like it did that has ended, and submissions come as they came
-in the past day.
+every application runs as long as one like it, and submissions come as they came in the past day.
 
-A draw gives each application one donor (`lives.Donor`): what runs already is drawn among what ran
-for longer than it has by now. Later arrivals are drawn in blocks, from the same hour of the day
-before if that is known, else from the last hours. What a master will ask for is not known: an
-application that has one holds what it has, and ends as long after its first launch as its donor.
+A draw gives each application one donor (`lives.Donor`), of the nearest kind if that has many, else
+perhaps of a wider one: with n donors of a kind it is one of these with the probability n / (n + 5),
+as in a hierarchical Dirichlet process (Teh, Jordan, Beal and Blei 2006). What runs already gets one
+that ran for longer than it has by now. What has run longest is drawn first, and then is a donor
+itself: so what still runs counts with what it may take, as it does for Kaplan and Meier (1958),
+whose estimator redistributes to the right (Efron 1967). Without it donors would be short, since of
+what began lately only that has ended. The same is done with the tasks of a group.
+
+Later arrivals are drawn in blocks, from the same hour of the day before if that is known, else from
+the last hours. What a master will ask for is not known: an application that has one holds what it
+has, and ends as long after its first launch as its donor.
 """
 
-import math
 import random
 import time
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -34,7 +40,7 @@ from fairshare.core.record import Record
 from fairshare.errors import InputError
 from fairshare.lab.branch.apart import apart
 from fairshare.lab.branch.branch import Branch
-from fairshare.lab.branch.lives import Donor, RunTimes, kinds_of
+from fairshare.lab.branch.lives import FOR_EVER_MS, Donor, Kind, RunTimes, kinds_of
 from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import GRANTED, Entry, Life, Origin, Task, World
 from fairshare.runtime.journal.sqlite import SqliteJournal
@@ -42,7 +48,11 @@ from fairshare.runtime.observers import Observers
 from fairshare.runtime.runtime import Observer
 
 LEAST_SAMPLES: Final = 20
-"""Applications like one that have ended, and draws: with fewer there is no estimate."""
+"""Applications that have ended, and draws: with fewer there is no estimate."""
+
+WIDER: Final = 5
+"""How many items of a kind are needed until one of them is taken as often as one of a wider kind.
+"""
 
 DRAWS: Final = 50
 HORIZON_MS: Final = 24 * 3_600_000
@@ -63,6 +73,8 @@ FEW_TASKS: Final = 20
 have one together."""
 
 FIRST_STEP_MS: Final = 1_000
+
+_Item = TypeVar("_Item")
 
 
 class Submissions:
@@ -107,17 +119,6 @@ class Drawn(msgspec.Struct, frozen=True):
 
     starts: tuple[int | None, ...]
     ends: tuple[int | None, ...]
-
-
-def quantile(values: Sequence[int | None], part: float) -> int | None:
-    """The smallest of the values that such a part of them does not exceed; None is beyond all.
-
-    >>> quantile((4, None, 1, 2, 3), 0.5), quantile((1, 2, None), 0.9)
-    (3, None)
-    """
-    known = sorted(value for value in values if value is not None)
-    place = max(math.ceil(part * len(values)) - 1, 0)
-    return known[place] if place < len(known) else None
 
 
 def draws(
@@ -177,15 +178,16 @@ class _Draw:
         self._typical = dict(world.typical_ms)
         self._queues = dict(world.queues)
         self._entries: list[Entry] = []
-        self._known: dict[tuple[str, ...], list[Donor]] = {}
+        self._pools: dict[Kind, list[Donor]] = {}
+        self._drawn: dict[ApplicationId, Donor] = {}
         origin = world.origin
         self._sequence = 0 if origin is None else origin.position.sequence
 
     def run(self, numbers: Sequence[ApplicationId], until_s: float) -> _Results:
         """After how long each of some applications starts and ends; empty: no time was left."""
-        for application in self._state.applications.values():
-            if not application.over:
-                self._live(application)
+        live = [one for one in self._state.applications.values() if not one.over]
+        for application in sorted(live, key=lambda one: self._first_ms(one.id)):
+            self._live(application)
         self._arrivals()
         world = replace(
             self._world,
@@ -223,87 +225,118 @@ class _Draw:
 
     # What lives.
 
+    def _first_ms(self, number: ApplicationId) -> int:
+        """When an application began to run; what waits begins after all that runs."""
+        first_ms = self._times.first_launch_ms(number)
+        return self._world.begin_ms if first_ms is None else first_ms
+
     def _live(self, application: Application) -> None:
-        number, tasks = application.id, application.tasks
-        donor_of = self._donors(application.submission, application.queue)
-        groups = range(len(tasks.groups))
-        ages: dict[int, int] = {}
-        for container, launched_ms in application.attempt.launched.items():
-            assigned = tasks.assigned.get(container)
-            if assigned is not None:
-                age_ms = self._world.begin_ms - launched_ms
-                ages[assigned.group] = max(ages.get(assigned.group, 0), age_ms)
-        if not groups:
-            self._with_master(application, donor_of)
-            return
-        longer = [
-            one
-            for one in donor_of
-            if all(max(one.times(group), default=-1) >= age for group, age in ages.items())
+        """Give an application a donor; one that runs is one itself for what comes after it."""
+        number, first_ms = application.id, self._first_ms(application.id)
+        drawn = Donor(kinds_of(application.submission, application.queue), first_ms)
+        if application.tasks.groups:
+            self._with_tasks(application, drawn)
+        else:
+            self._with_master(application, drawn)
+        self._drawn[number] = drawn
+        for kind in drawn.kinds:
+            if kind in self._pools and number in self._times.donors(kind):
+                self._pools[kind].append(drawn)
+
+    def _with_tasks(self, application: Application, drawn: Donor) -> None:
+        number, tasks, begin_ms = application.id, application.tasks, self._world.begin_ms
+        running = [
+            (begin_ms - launched_ms, assigned.group, container)
+            for container, launched_ms in application.attempt.launched.items()
+            if (assigned := tasks.assigned.get(container)) is not None
         ]
-        chosen = self._random.choice(longer or donor_of) if donor_of else None
-        for container, launched_ms in application.attempt.launched.items():
-            assigned = tasks.assigned.get(container)
-            if assigned is not None:
-                age_ms = self._world.begin_ms - launched_ms
-                rest_ms = self._run_ms(number, assigned.group, chosen, age_ms) - age_ms
-                life = self._begun.get(container)
-                # What runs for a while has started, whatever an engine reports of that.
-                self._begun[container] = replace(life or Life(None, 0), run_ms=max(rest_ms, 0))
-        for group in groups:
+        running.sort(reverse=True)
+        ages: dict[int, int] = {}
+        for age_ms, group, _ in running:
+            ages.setdefault(group, age_ms)
+
+        def longer(donor: Donor) -> bool:
+            times = ((donor.times(group), age_ms) for group, age_ms in ages.items())
+            return all(max(some, default=-1) >= age_ms for some, age_ms in times)
+
+        kinds = drawn.kinds
+        chosen = (ages and self._donor(kinds, longer)) or self._donor(kinds) or Donor(kinds, 0)
+        for group, spec in enumerate(application.submission.tasks):
+            own, others = sorted(self._times.own(number, group)), sorted(chosen.times(group))
+            drawn.groups[group] = own
+            limit_ms = spec.time_limit_ms or FOR_EVER_MS
+            for age_ms, at, container in running:
+                if at == group:
+                    run_ms = min(self._run_ms(own, others, age_ms), max(limit_ms, age_ms))
+                    insort(own, run_ms)
+                    life = self._begun.get(container) or Life(None, 0)
+                    # What runs for a while has started, whatever an engine reports of that.
+                    self._begun[container] = replace(life, run_ms=run_ms - age_ms)
             progress = tasks.groups[group]
-            self._typical[number, group] = self._run_ms(number, group, chosen, 0)
+            self._typical[number, group] = min(self._run_ms(own, others, 0), limit_ms)
             if len(progress.waiting) + len(progress.paused) <= MOST_TASKS:
                 for task in (*progress.waiting, *progress.paused):
-                    life = Life(0, self._run_ms(number, group, chosen, 0))
+                    life = Life(0, min(self._run_ms(own, others, 0), limit_ms))
                     self._lives[number, group, task] = (life,)
 
-    def _with_master(self, application: Application, donors: Sequence[Donor]) -> None:
+    def _with_master(self, application: Application, drawn: Donor) -> None:
         """An application whose master asks for containers ends some time after its first launch."""
-        number, now_ms = application.id, self._world.begin_ms
-        first_ms = self._times.first_launch_ms(number)
-        given = KillApplication(number)
-        spans = [one.span_ms for one in donors]
-        if first_ms is not None:
-            age_ms = now_ms - first_ms
-            end_ms = first_ms + self._longer(spans, age_ms)
-            self._entries.append(Entry(end_ms, self._sequence, 0, given))
-        elif spans:
-            self._ends_after_grant(number, application.attempt.number + 1, spans)
+        number = application.id
+        if self._times.first_launch_ms(number) is None:
+            if (donor := self._donor(drawn.kinds)) is not None:
+                self._ends_after_grant(number, application.attempt.number + 1, donor)
+            return
+        age_ms = self._world.begin_ms - drawn.first_ms
+        donor = self._donor(drawn.kinds, lambda one: (one.span_ms or 0) >= age_ms)
+        drawn.span_ms = self._beyond(age_ms) if donor is None else donor.span_ms or 0
+        end_ms = drawn.first_ms + drawn.span_ms
+        self._entries.append(Entry(end_ms, self._sequence, 0, KillApplication(number)))
 
-    def _ends_after_grant(self, number: ApplicationId, attempt: int, spans: Sequence[int]) -> None:
+    def _ends_after_grant(self, number: ApplicationId, attempt: int, donor: Donor) -> None:
         self._sequence += 1  # each entry that waits for facts has a number of its own
-        first = container_id(number, max(attempt, 1), 1)
-        given = KillApplication(number)
-        delay_ms = self._random.choice(spans)
-        entry = Entry(self._world.begin_ms, self._sequence, 0, given, ((GRANTED, first),), delay_ms)
+        after = ((GRANTED, container_id(number, max(attempt, 1), 1)),)
+        given, delay_ms = KillApplication(number), donor.span_ms or 0
+        entry = Entry(self._world.begin_ms, self._sequence, 0, given, after, delay_ms)
         self._entries.append(entry)
 
-    def _run_ms(self, number: ApplicationId, group: int, donor: Donor | None, age_ms: int) -> int:
-        """How long a task runs that has run for so long: as one of its own group, if enough of them
-        have ended, or as one of the donor."""
-        own = self._times.own(number, group)
-        if len(own) >= 3 and max(own) >= age_ms:
-            return self._longer(own, age_ms)
-        return self._longer(() if donor is None else donor.times(group), age_ms)
+    def _donor(
+        self, kinds: Sequence[Kind], fits: Callable[[Donor], bool] | None = None
+    ) -> Donor | None:
+        """One for an application of these kinds; None: none fits."""
+        pools = map(self._pool, kinds)
+        return self._nearest(pool if fits is None else list(filter(fits, pool)) for pool in pools)
 
-    def _longer(self, times: Collection[int], age_ms: int) -> int:
-        """One of the times, of those not below an age; if none is, the longer something has run,
-        the longer it goes on: the rest is as likely above the age as below."""
-        longer = [one for one in times if one >= age_ms]
-        if longer:
-            return self._random.choice(longer)
+    def _pool(self, kind: Kind) -> list[Donor]:
+        """The donors of a kind whose times are known or drawn."""
+        if kind not in self._pools:
+            self._pools[kind] = [
+                self._drawn.get(number, one)
+                for number, one in self._times.donors(kind).items()
+                if one.span_ms is not None or number in self._drawn
+            ]
+        return self._pools[kind]
+
+    def _nearest(self, levels: Iterable[Sequence[_Item]]) -> _Item | None:
+        """An item of the first level, or perhaps of a later one, the fewer items the first has."""
+        last: Sequence[_Item] = ()
+        for some in levels:
+            last = some or last
+            if self._random.random() * (len(some) + WIDER) < len(some):
+                break
+        return self._random.choice(last) if last else None
+
+    def _run_ms(self, own: Sequence[int], others: Sequence[int], age_ms: int) -> int:
+        """How long a task runs that has run for so long: as one of its group, or of the donor's."""
+        levels = (times[bisect_left(times, age_ms) :] for times in (own, others))
+        found = self._nearest(levels)
+        return self._beyond(age_ms) if found is None else found
+
+    def _beyond(self, age_ms: int) -> int:
+        """How long something runs that has run for longer than all that is known: the longer it
+        has, the longer it goes on; the rest is as likely above the age as below."""
         if not age_ms:
             return HORIZON_MS  # nothing is known
         return round(age_ms / max(1 - self._random.random(), 0.05))
-
-    def _donors(self, submission: SubmitApplication, queue: str) -> list[Donor]:
-        kind = kinds_of(submission, queue)[0]
-        known = self._known.get(kind)
-        if known is None:
-            known = list(self._times.donors(submission, queue, LEAST_SAMPLES))
-            self._known[kind] = known
-        return known
 
     # What comes.
 
@@ -345,15 +378,16 @@ class _Draw:
         self._sequence += 1
         self._entries.append(Entry(at_ms, self._sequence, 0, given))
         self._queues[number] = queue
-        donors = self._donors(submission, queue)
-        if not donors:
+        chosen = self._donor(kinds_of(submission, queue))
+        if chosen is None:
             return
         if not submission.tasks:
-            self._ends_after_grant(number, 1, [one.span_ms for one in donors])
+            self._ends_after_grant(number, 1, chosen)
             return
-        chosen = self._random.choice(donors)
         for group, spec in enumerate(submission.tasks):
-            times = list(chosen.times(group))
-            self._typical[number, group] = self._longer(times, 0)
+            times = sorted(chosen.times(group))
+            limit_ms = spec.time_limit_ms or FOR_EVER_MS
+            self._typical[number, group] = min(self._run_ms((), times, 0), limit_ms)
             for task in range(spec.count if spec.count <= FEW_TASKS else 0):
-                self._lives[number, group, task] = (Life(0, self._longer(times, 0)),)
+                life = Life(0, min(self._run_ms((), times, 0), limit_ms))
+                self._lives[number, group, task] = (life,)

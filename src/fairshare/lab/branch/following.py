@@ -37,6 +37,7 @@ from fairshare.lab.branch.eta import Submissions
 from fairshare.lab.branch.ledger import FollowedLedger
 from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.branch.proving import prove
+from fairshare.lab.branch.smaller import with_smaller
 from fairshare.lab.simulate.world import Origin
 from fairshare.runtime.collection import collect_rarely, without_collection
 from fairshare.runtime.journal.sqlite import SqliteJournal
@@ -202,7 +203,7 @@ class Following:
             else submitted(self.manager, position.now_ms, question.submission)
         )
         parts = origin, self.run_times, self._submissions, [number], ANSWER_S, self._directory
-        return estimate(*parts, remember=known)[0]
+        return with_smaller(origin, number, estimate(*parts, remember=known)[0])
 
 
 def _answer_and_exit(following: Following, asking: socket.socket) -> None:

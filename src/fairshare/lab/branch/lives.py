@@ -5,14 +5,15 @@ as it has by now: those of its own group, else those of applications of the same
 whose names differ in digits only. Where nothing like it has ended it runs on for ever: no end is
 promised that is not known.
 
-Estimates draw instead: for each application a donor, one of the applications like it that have
-ended by themselves, whose tasks' run times it gets. That keeps what belongs together: an
-application whose first task is slow has slow tasks.
+Estimates draw instead: for each application a donor, one of the applications like it, whose tasks'
+run times it gets. That keeps what belongs together: an application whose first task is slow has
+slow tasks. Donors are remembered in the order in which they began, those that still run among them:
+of what began lately, what has ended by now is what was short.
 """
 
 import re
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, MutableSequence
 from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ MOST_TIMES: Final = 200
 ones."""
 
 MOST_DONORS: Final = 100
-"""Of each kind: the last ones."""
+"""Of each kind: the last ones that have ended, and what began after the first of these."""
 
 MOST_KINDS: Final = 3_000
 """Those that came last."""
@@ -54,32 +55,51 @@ RunTime = Callable[[ApplicationId, int, int], int]
 
 _Item = TypeVar("_Item")
 
-Kind = tuple[str, ...]
-"""What donors have in common: user, queue and name without digits; user and queue; the queue; or
-nothing."""
+Kind = tuple[object, ...]
+"""What donors have in common: user, queue, name without digits and size; the same without the size;
+user and queue; the queue; or nothing."""
 
 
 def kinds_of(submission: SubmitApplication, queue: str) -> tuple[Kind, ...]:
     """The kinds of an application, the nearest first."""
     name = re.sub(r"\d+", "", submission.name)
     user = submission.user
-    return (user, queue, name), (user, queue), (queue,), ()
+    size = tuple((group.count, group.resource) for group in submission.tasks)
+    return (user, queue, name, size), (user, queue, name), (user, queue), (queue,), ()
 
 
 class Donor:
-    """What an application that has ended by itself shows of those like it: the run times of the
-    tasks of each group, and how long it took from its first launch to its end."""
+    """What an application shows of those like it: the run times of the tasks of each group, when
+    its first container was launched, and how long it took from then to its end (ms; None: it still
+    runs)."""
 
-    __slots__ = ("_groups", "span_ms")
+    __slots__ = ("first_ms", "groups", "kinds", "span_ms")
 
-    def __init__(self, groups: dict[int, deque[int]], span_ms: int) -> None:
-        self._groups = groups
-        self.span_ms = span_ms
+    def __init__(self, kinds: tuple[Kind, ...], first_ms: int) -> None:
+        self.kinds = kinds
+        self.first_ms = first_ms
+        self.groups: dict[int, MutableSequence[int]] = {}
+        self.span_ms: int | None = None
 
     def times(self, group: int) -> Collection[int]:
         """Those of a group, or of all if it had none such."""
-        found = self._groups.get(group)
-        return found or [one for times in self._groups.values() for one in times]
+        found = self.groups.get(group)
+        return found or [one for times in self.groups.values() for one in times]
+
+
+class _Donors:
+    """The donors of a kind, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.all: dict[ApplicationId, Donor] = {}
+        self.ended = 0
+
+    def end(self) -> None:
+        """One of them has ended: the oldest go."""
+        self.ended += 1
+        while self.ended > MOST_DONORS:
+            oldest = self.all.pop(next(iter(self.all)))
+            self.ended -= oldest.span_ms is not None
 
 
 class _Begun(NamedTuple):
@@ -99,23 +119,25 @@ class RunTimes:
         self._begun: dict[ContainerId, _Begun] = {}
         self._tried_ms: dict[ApplicationId, dict[tuple[int, int], int]] = {}
         """Of tasks that have failed, and are tried again, when the first attempt began."""
-        self._first_ms: dict[ApplicationId, int] = {}
-        self._groups: dict[ApplicationId, dict[int, deque[int]]] = {}
+        self._live: dict[ApplicationId, Donor] = {}
         self._alike: OrderedDict[Kind, deque[int]] = OrderedDict()
-        self._donors: OrderedDict[Kind, deque[Donor]] = OrderedDict()
-        known = sorted(state.applications.values(), key=lambda one: (one.finished_ms or 0, one.id))
-        for application in known:
-            for one in history.application(application.id).containers.values():
-                if one.launched_ms is None:
-                    continue
-                begun = _Begun(one.group, one.task, one.running_ms or one.launched_ms)
-                self._first(one.container, one.launched_ms)
-                if one.finished_ms is None:
-                    self._begun[one.container] = begun
-                else:
-                    self._ended(one.container, begun, one.finished_ms, one.exit_code)
-            if application.over:
-                self._closed(application.id, application.state, application.finished_ms or 0)
+        self._donors: OrderedDict[Kind, _Donors] = OrderedDict()
+        launched = [
+            (one.launched_ms, one)
+            for application in state.applications
+            for one in history.application(application).containers.values()
+            if one.launched_ms is not None
+        ]
+        for launched_ms, one in sorted(launched, key=lambda pair: pair[0]):
+            begun = _Begun(one.group, one.task, one.running_ms or launched_ms)
+            self._first(one.container, launched_ms)
+            if one.finished_ms is None:
+                self._begun[one.container] = begun
+            else:
+                self._ended(one.container, begun, one.finished_ms, one.exit_code)
+        over = [one for one in state.applications.values() if one.over]
+        for application in sorted(over, key=lambda one: (one.finished_ms or 0, one.id)):
+            self._closed(application.id, application.state, application.finished_ms or 0)
 
     # The records.
 
@@ -146,11 +168,23 @@ class RunTimes:
 
     def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
         for number in event.applications:
-            self._groups.pop(number, None)
-            self._first_ms.pop(number, None)
+            self._removed(number)
 
     def _first(self, container: ContainerId, launched_ms: int) -> None:
-        self._first_ms.setdefault(application_of(container), launched_ms)
+        number = application_of(container)
+        application = self._state.applications.get(number)
+        if number in self._live or application is None:
+            return
+        kinds = kinds_of(application.submission, application.queue)
+        donor = self._live[number] = Donor(kinds, launched_ms)
+        for kind in kinds:
+            _of(self._donors, kind, _Donors).all[number] = donor
+
+    def _removed(self, number: ApplicationId) -> None:
+        donor = self._live.pop(number, None)
+        for kind in () if donor is None else donor.kinds:
+            if (donors := self._donors.get(kind)) is not None:
+                donors.all.pop(number, None)
 
     def _ended(
         self,
@@ -169,32 +203,41 @@ class RunTimes:
             if is_own_failure(exit_code):  # what is tried again takes that much longer
                 self._tried_ms.setdefault(application.id, {})[task] = begun_ms
             return
+        donor = self._live.get(application.id)
+        if donor is None:  # the application was over before its container was
+            return
         run_ms = ended_ms - begun_ms
-        groups = self._groups.setdefault(application.id, {})
-        groups.setdefault(group, deque(maxlen=MOST_TIMES)).append(run_ms)
-        nearest = kinds_of(application.submission, application.queue)[0]
-        _of(self._alike, nearest, MOST_TIMES).append(run_ms)
+        for times in (
+            donor.groups.setdefault(group, deque(maxlen=MOST_TIMES)),
+            _of(self._alike, donor.kinds[1], lambda: deque(maxlen=MOST_TIMES)),
+        ):
+            times.append(run_ms)
 
     def _closed(self, number: ApplicationId, state: ApplicationState, ended_ms: int) -> None:
         self._tried_ms.pop(number, None)
-        groups = self._groups.pop(number, {})
-        first_ms = self._first_ms.pop(number, None)
+        donor = self._live.get(number)
         application = self._state.applications.get(number)
-        if application is None or first_ms is None or state is ApplicationState.KILLED:
+        if donor is None or application is None or state is ApplicationState.KILLED:
+            self._removed(number)
             return
-        if not groups and application.submission.driver is None and application.tasks.groups:
-            return  # no task of it has succeeded
-        donor = Donor(groups, ended_ms - first_ms)
-        for kind in kinds_of(application.submission, application.queue):
-            _of(self._donors, kind, MOST_DONORS).append(donor)
+        of_tasks = application.submission.driver is None and application.tasks.groups
+        if of_tasks and not donor.groups:  # no task of it has succeeded
+            self._removed(number)
+            return
+        del self._live[number]
+        donor.span_ms = ended_ms - donor.first_ms
+        for kind in donor.kinds:
+            donors = self._donors.get(kind)
+            if donors is not None and number in donors.all:
+                donors.end()
 
     # What is expected.
 
     def __call__(self, application: ApplicationId, group: int, age_ms: int) -> int:
         """The median of those that ran for longer than this; FOR_EVER_MS if none did."""
         known = self._state.applications[application]
-        nearest = kinds_of(known.submission, known.queue)[0]
-        for times in (self.own(application, group), self._alike.get(nearest, ())):
+        named = kinds_of(known.submission, known.queue)[1]
+        for times in (self.own(application, group), self._alike.get(named, ())):
             longer = sorted(run_ms for run_ms in times if run_ms >= age_ms)
             if longer:
                 return longer[(len(longer) - 1) // 2]
@@ -202,29 +245,29 @@ class RunTimes:
 
     def own(self, application: ApplicationId, group: int) -> Collection[int]:
         """The run times of the tasks of a group that have ended."""
-        return self._groups.get(application, {}).get(group, ())
+        donor = self._live.get(application)
+        return () if donor is None else donor.groups.get(group, ())
 
-    def donors(self, submission: SubmitApplication, queue: str, least: int) -> Collection[Donor]:
-        """Those of the nearest kind that has enough of them; else of the one that has most."""
-        found: Collection[Donor] = ()
-        for kind in kinds_of(submission, queue):
-            some: Collection[Donor] = self._donors.get(kind, ())
-            if len(some) > len(found):
-                found = some
-            if len(found) >= least:
-                break
-        return found
+    @property
+    def ended(self) -> int:
+        """How many donors have ended, of the last ones."""
+        return donors.ended if (donors := self._donors.get(())) else 0
+
+    def donors(self, kind: Kind) -> Mapping[ApplicationId, Donor]:
+        """Those of a kind, in the order in which they began; some may still run."""
+        return donors.all if (donors := self._donors.get(kind)) else {}
 
     def first_launch_ms(self, application: ApplicationId) -> int | None:
         """When the first container of an application was launched that is not over."""
-        return self._first_ms.get(application)
+        donor = self._live.get(application)
+        return None if donor is None else donor.first_ms
 
 
-def _of(known: OrderedDict[Kind, deque[_Item]], kind: Kind, most: int) -> deque[_Item]:
-    """The items of a kind, which is now the newest."""
+def _of(known: OrderedDict[Kind, _Item], kind: Kind, make: Callable[[], _Item]) -> _Item:
+    """What is known of a kind, which is now the newest."""
     items = known.get(kind)
     if items is None:
-        items = known[kind] = deque(maxlen=most)
+        items = known[kind] = make()
         if len(known) > MOST_KINDS:
             known.popitem(last=False)
     else:

@@ -27,6 +27,7 @@ from fairshare.errors import EngineError, InputError, JournalError
 from fairshare.lab.branch.estimates import estimate
 from fairshare.lab.branch.history import Cut, History, Moment
 from fairshare.lab.branch.proving import prove
+from fairshare.lab.branch.smaller import with_smaller
 from fairshare.lab.simulate.world import Origin
 from fairshare.runtime.clock import Clock, VirtualClock
 from fairshare.runtime.projections.projections import MANAGER
@@ -113,7 +114,8 @@ class _FollowerHere(Follower):
         elif isinstance(question, Estimate):
             here = Origin(moment.position, lambda: moment.manager)
             parts = here, moment.run_times(), moment.submissions(), [question.application]
-            (found,) = estimate(*parts, ANSWER_S, moment.directory)
+            (eta,) = estimate(*parts, ANSWER_S, moment.directory)
+            found = with_smaller(here, question.application, eta)
         else:
             raise InputError("past", "this cluster is past or simulated: it takes no submission")
         assert isinstance(found, form)

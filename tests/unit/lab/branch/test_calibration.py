@@ -1,63 +1,62 @@
-"""The stretch of estimates to what came of earlier ones."""
+"""The level at which estimates are said, from what came of earlier ones."""
 
 import random
 
 import pytest
 
-from fairshare.lab.branch.calibration import LEAST_OUTCOMES, Outcome, stretch
+from fairshare.lab.branch.calibration import LEAST_OUTCOMES, MOST_BEYOND, Level, level
 
 
-def covered(draw_actual, drawn_ms, count=1_000, part=0.9):
-    """The part of estimates that were met, each stretched by those before it."""
-    known = []
+def covered(actual, draws, count=2_000, part=0.9):
+    """The part of estimates that were met, each at the level of those before it."""
+    met = []
     for _ in range(count):
-        said_ms = stretch(part, known).of(drawn_ms)
-        known.append(Outcome(drawn_ms, said_ms, draw_actual()))
-    return sum(one.met for one in known[100:]) / (count - 100)
+        said_ms = level(part, met).of(draws())
+        met.append(actual() <= said_ms)
+    return sum(met[200:]) / (count - 200)
 
 
-@pytest.mark.parametrize("drawn_ms", [5_000, 60_000, 600_000])
+def log_normal(draw, median_ms, spread=1.0):
+    return lambda: round(median_ms * draw.lognormvariate(0, spread))
+
+
+@pytest.mark.parametrize("median_ms", [5_000, 60_000, 600_000])
 @pytest.mark.parametrize("part", [0.5, 0.9])
-def test_the_coverage_comes_to_what_it_shall_be_whatever_is_drawn(drawn_ms, part):
+def test_the_coverage_comes_to_what_it_shall_be_whatever_is_drawn(median_ms, part):
     draw = random.Random(1)
-    met = covered(lambda: round(60_000 * draw.lognormvariate(0, 1)), drawn_ms, part=part)
+    one = log_normal(draw, median_ms, 0.3)
+    met = covered(log_normal(draw, 60_000), lambda: [one() for _ in range(20)], part=part)
     assert part - 0.03 <= met <= part + 0.03
 
 
 def test_the_coverage_follows_a_workload_that_changes():
     draw = random.Random(2)
     instants = iter(range(10_000))
-
-    def actual():
-        factor = 1 if next(instants) < 400 else 5
-        return round(60_000 * factor * draw.lognormvariate(0, 0.5))
-
-    assert 0.86 <= covered(actual, 60_000) <= 0.94
-
-
-def test_few_outcomes_stretch_nothing():
-    late = Outcome(10_000, 10_000, 90_000)
-    few, enough = (stretch(0.9, [late] * count) for count in (LEAST_OUTCOMES - 1, LEAST_OUTCOMES))
-    assert (few.calibrated, few.of(10_000)) == (False, 10_000)
-    assert (enough.calibrated, enough.of(10_000)) == (True, 90_000)
+    one = log_normal(draw, 60_000, 0.5)
+    met = covered(
+        lambda: one() * (1 if next(instants) < 800 else 5), lambda: [one() for _ in range(20)]
+    )
+    assert 0.87 <= met <= 0.93
 
 
-def test_what_has_not_come_yet_counts_as_not_met():
-    met = Outcome(100_000, 100_000, 50_000)
-    late = Outcome(100_000, 100_000, 400_000, open=True)
-    assert stretch(0.9, [met] * 30).factor < 1
-    assert stretch(0.9, [met] * 30 + [late] * 10).factor > 1
+def test_draws_that_agree_are_said_as_they_are_at_any_level_within_them():
+    assert {Level(30, level).of((7_000,) * 20) for level in (0.0, 0.3, 1.0)} == {7_000}
+
+
+def test_few_outcomes_change_nothing():
+    few, enough = (level(0.9, [False] * count) for count in (LEAST_OUTCOMES - 1, LEAST_OUTCOMES))
+    assert (few.calibrated, few.of((10_000,) * 20)) == (False, 10_000)
+    assert enough.calibrated
+    assert enough.of((10_000,) * 20) > 20_000
 
 
 def test_times_beyond_the_horizon_stay_there():
-    beyond = Outcome(None, None, 10**9)
-    assert beyond.met
-    assert stretch(0.9, [beyond] * 100).of(None) is None
+    assert Level(30, 3.0).of((1_000, None)) is None
+    assert Level(30, 0.9).of((1_000, 2_000, None)) is None
 
 
-def test_one_that_was_drawn_at_once_and_came_after_hours_does_not_make_later_ones_far_too_late():
-    hour_ms = 3_600_000
-    at_once = Outcome(0, 0, 2 * hour_ms)
-    near = Outcome(hour_ms, hour_ms, 2 * hour_ms)
-    said = stretch(0.5, [at_once, near] * 20)
-    assert 2 * hour_ms <= said.of(hour_ms) <= 8 * hour_ms
+def test_a_level_stays_within_its_bounds():
+    assert level(0.9, [False] * 1_000).level == 1 + MOST_BEYOND
+    assert level(0.9, [True] * 1_000).level == -MOST_BEYOND
+    assert Level(1_000, 0.0).of((3_000, 5_000)) == 3_000
+    assert Level(1_000, -MOST_BEYOND).of((3, 5_000)) == 0

@@ -36,7 +36,7 @@ class States:
 def remember(estimates, number, at_ms, start_ms=10_000, end_ms=60_000):
     drawn = Drawn((start_ms,) * 20, (end_ms,) * 20)
     said = estimates.say(drawn, at_ms, started=False)
-    estimates.add({number: drawn}, {number: said}, at_ms)
+    estimates.add({number: said}, at_ms)
     return said
 
 
@@ -51,14 +51,14 @@ def test_an_estimate_is_met_if_it_came_by_then(estimates):
     assert estimates.met(20_000) == (1, 1)  # what was known then
 
 
-def test_late_outcomes_stretch_what_is_said_later_and_nothing_before(estimates):
+def test_late_outcomes_make_what_is_said_later_later_and_nothing_before(estimates):
     for number in range(1, 31):
         remember(estimates, number, number)
         ended = {f"a{number}": Known(started_ms=number + 1, finished_ms=121_000 + number)}
         estimates.fill_in({number}, States(**ended))
     later = remember(estimates, 99, 200_000)
     assert later.end.calibrated
-    assert later.end.p90_ms == pytest.approx(121_000, abs=1_000)
+    assert later.end.p90_ms > 121_000
     before = estimates.say(Drawn((None,) * 20, (60_000,) * 20), 50_000, started=True)
     assert (before.end.p90_ms, before.end.calibrated) == (60_000, False)
     assert before.start is None

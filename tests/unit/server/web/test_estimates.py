@@ -7,6 +7,8 @@ pytestmark = pytest.mark.anyio
 
 JOB = {"name": "t", "command": "work", "resources": {"memory-mb": 4000, "vcores": 1}, "count": 1}
 
+SIZE = {"memory-mb": 2000, "vcores": 1}
+
 
 async def ended(page, count):
     """So many applications that have run for a moment."""
@@ -44,6 +46,18 @@ async def test_an_application_that_waits_has_an_estimate_of_its_start_and_end(pa
     found = (await page.get(f"/applications/{runs}/eta")).json()
     assert found["start"] is None
     assert found["end"]["p50_ms"] is not None
+
+
+async def test_what_waits_and_what_would_wait_get_the_size_that_would_start_now(page):
+    await page.submit(user="ann", queue="a", tasks=[{**JOB, "resources": SIZE}])
+    await page.launched(1)
+    answer = await page.post("/estimates", json={"user": "ann", "queue": "a", "tasks": [JOB]})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["smaller"]
+    assert found == [{"words": "2,000 MB, 1 vcore", "resources": {"t": SIZE}}]
+    assert len(page.server.service.state.applications) == 1
+    waits = await page.submit(user="ann", queue="a", tasks=[JOB])
+    assert (await page.get(f"/applications/{waits}/eta")).json()["smaller"] == found
 
 
 async def test_what_would_be_submitted_has_an_estimate_and_is_not_submitted(page):
