@@ -66,7 +66,14 @@ NODE = {"memory-mb": 8192, "vcores": 8}
 LIVE = 12
 """As many applications are there at a time."""
 QUICK = {"why": 80, "owed": 13, "ledger": 7}
-LONG = {"eta": 3, "why --prove": 4, "eta of a submission": 1, "at": 4, "export-case": 1}
+LONG = {
+    "eta": 3,
+    "why --prove": 4,
+    "why then": 4,
+    "eta of a submission": 1,
+    "at": 4,
+    "export-case": 1,
+}
 """What is asked, and how often compared with the rest of its kind."""
 LONG_PART = 1 / 200
 """Of the questions so many take seconds, and the others milliseconds."""
@@ -245,6 +252,8 @@ class Soak:
                 client.eta(name)
             case "why --prove":
                 client.prove(name)
+            case "why then":
+                client.reasons(name, at_ms=time.time_ns() // 1_000_000 - 5_000)
             case "eta of a submission":
                 client.estimate(submission(chance))
             case "at":
