@@ -378,8 +378,8 @@ class Spread(msgspec.Struct, frozen=True):
     """After how long something happens in half of all cases, and in nine of ten (ms); None: not
     within a day.
 
-    `calibrated`: it is as late as the outcomes of earlier estimates make it. Until there are enough
-    of them (`outcomes`: how many there are) it is what was simulated.
+    `calibrated`: it is as late as the outcomes of earlier estimates make it. Until there are 50
+    of them (`outcomes`: how many there are) it is near what was simulated.
     """
 
     p50_ms: int | None

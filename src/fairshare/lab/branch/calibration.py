@@ -14,12 +14,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-LEAST_OUTCOMES: Final = 20
-"""With fewer the level does not change."""
-
 RATE: Final = 0.05
-"""After n outcomes the part that was met differs from what it shall be by at most the change of the
-level by then, divided by n times this."""
+"""After n outcomes the part that was met differs from what it shall be by as much as the level has
+changed by then, divided by n times this."""
+
+LEAST_OUTCOMES: Final = 50
+"""With fewer an estimate is not said to be calibrated: where the level had to change by 0.1, the
+part that was met was wrong by 4 % then."""
 
 MOST_BEYOND: Final = 3.0
 """Twenty times the last draw, or a twentieth of the first."""
@@ -47,7 +48,7 @@ class Level(NamedTuple):
 
     @property
     def calibrated(self) -> bool:
-        """Whether there are enough outcomes to change anything."""
+        """Whether there are enough outcomes to rely on it."""
         return self.outcomes >= LEAST_OUTCOMES
 
     def of(self, draws: Sequence[int | None]) -> int | None:
@@ -69,11 +70,11 @@ def level(part: float, met: Iterable[bool]) -> Level:
 
     >>> level(0.9, [False] * 30).level > 1 > level(0.9, [True] * 30).level
     True
-    >>> level(0.9, [False] * 3)
-    Level(outcomes=3, level=0.9)
+    >>> level(0.9, [True] * 10).level
+    0.85
     """
     found, outcomes = part, 0
     for one in met:
         found = min(max(found + RATE * (part - one), -MOST_BEYOND), 1 + MOST_BEYOND)
         outcomes += 1
-    return Level(outcomes, found if outcomes >= LEAST_OUTCOMES else part)
+    return Level(outcomes, round(found, 6))

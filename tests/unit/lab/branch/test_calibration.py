@@ -43,8 +43,8 @@ def test_draws_that_agree_are_said_as_they_are_at_any_level_within_them():
     assert {Level(30, level).of((7_000,) * 20) for level in (0.0, 0.3, 1.0)} == {7_000}
 
 
-def test_few_outcomes_change_nothing():
-    few, enough = (level(0.9, [False] * count) for count in (LEAST_OUTCOMES - 1, LEAST_OUTCOMES))
+def test_few_outcomes_change_little_and_calibrate_nothing():
+    few, enough = (level(0.9, [False] * count) for count in (2, LEAST_OUTCOMES))
     assert (few.calibrated, few.of((10_000,) * 20)) == (False, 10_000)
     assert enough.calibrated
     assert enough.of((10_000,) * 20) > 20_000

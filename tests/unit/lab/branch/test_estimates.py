@@ -52,7 +52,7 @@ def test_an_estimate_is_met_if_it_came_by_then(estimates):
 
 
 def test_late_outcomes_make_what_is_said_later_later_and_nothing_before(estimates):
-    for number in range(1, 31):
+    for number in range(1, 61):
         remember(estimates, number, number)
         ended = {f"a{number}": Known(started_ms=number + 1, finished_ms=121_000 + number)}
         estimates.fill_in({number}, States(**ended))
