@@ -7,13 +7,15 @@ as in a hierarchical Dirichlet process (Teh, Jordan, Beal and Blei 2006). What r
 that ran for longer than it has by now. What has run longest is drawn first, and then is a donor
 itself: so what still runs counts with what it may take, as it does for Kaplan and Meier (1958),
 whose estimator redistributes to the right (Efron 1967). Without it donors would be short, since of
-what began lately only that has ended. The same is done with the tasks of a group.
+what began lately only that has ended. The same is done with the tasks of a group. With the
+probability 1 / (n + 1) an application takes longer than all n donors.
 
 Later arrivals are drawn in blocks, from the same hour of the day before if that is known, else from
 the last hours. What a master will ask for is not known: an application that has one holds what it
 has, and ends as long after its first launch as its donor.
 """
 
+import math
 import random
 import time
 from bisect import bisect_left, insort
@@ -53,6 +55,9 @@ LEAST_SAMPLES: Final = 20
 WIDER: Final = 5
 """How many items of a kind are needed until one of them is taken as often as one of a wider kind.
 """
+
+SHORTEST_TAIL: Final = 0.0025
+"""What takes longer than all that is known takes at most twenty times as long: a Pareto tail."""
 
 DRAWS: Final = 50
 HORIZON_MS: Final = 24 * 3_600_000
@@ -288,7 +293,10 @@ class _Draw:
             return
         age_ms = self._world.begin_ms - drawn.first_ms
         donor = self._donor(drawn.kinds, lambda one: (one.span_ms or 0) >= age_ms)
-        drawn.span_ms = self._beyond(age_ms) if donor is None else donor.span_ms or 0
+        if donor is None:
+            drawn.span_ms = round(age_ms * self._beyond())
+        else:
+            drawn.span_ms = donor.span_ms or 0
         end_ms = drawn.first_ms + drawn.span_ms
         self._entries.append(Entry(end_ms, self._sequence, 0, KillApplication(number)))
 
@@ -302,9 +310,16 @@ class _Draw:
     def _donor(
         self, kinds: Sequence[Kind], fits: Callable[[Donor], bool] | None = None
     ) -> Donor | None:
-        """One for an application of these kinds; None: none fits."""
+        """One for an application of these kinds; None: none fits. The next one takes longer than n
+        before it with the probability 1 / (n + 1), whatever their distribution is."""
         pools = map(self._pool, kinds)
-        return self._nearest(pool if fits is None else list(filter(fits, pool)) for pool in pools)
+        some = self._nearest(pool if fits is None else list(filter(fits, pool)) for pool in pools)
+        if not some:
+            return None
+        at = self._random.randrange(len(some) + 1)
+        if at < len(some):
+            return some[at]
+        return max(some, key=lambda one: one.longest_ms).scaled(self._beyond())
 
     def _pool(self, kind: Kind) -> list[Donor]:
         """The donors of a kind whose times are known or drawn."""
@@ -316,27 +331,25 @@ class _Draw:
             ]
         return self._pools[kind]
 
-    def _nearest(self, levels: Iterable[Sequence[_Item]]) -> _Item | None:
-        """An item of the first level, or perhaps of a later one, the fewer items the first has."""
+    def _nearest(self, levels: Iterable[Sequence[_Item]]) -> Sequence[_Item]:
+        """The items of the first level, or perhaps of a later one, the fewer the first has."""
         last: Sequence[_Item] = ()
         for some in levels:
             last = some or last
             if self._random.random() * (len(some) + WIDER) < len(some):
                 break
-        return self._random.choice(last) if last else None
+        return last
 
     def _run_ms(self, own: Sequence[int], others: Sequence[int], age_ms: int) -> int:
         """How long a task runs that has run for so long: as one of its group, or of the donor's."""
-        levels = (times[bisect_left(times, age_ms) :] for times in (own, others))
-        found = self._nearest(levels)
-        return self._beyond(age_ms) if found is None else found
+        some = self._nearest(times[bisect_left(times, age_ms) :] for times in (own, others))
+        if some:
+            return self._random.choice(some)
+        return round(age_ms * self._beyond()) if age_ms else HORIZON_MS
 
-    def _beyond(self, age_ms: int) -> int:
-        """How long something runs that has run for longer than all that is known: the longer it
-        has, the longer it goes on; the rest is as likely above the age as below."""
-        if not age_ms:
-            return HORIZON_MS  # nothing is known
-        return round(age_ms / max(1 - self._random.random(), 0.05))
+    def _beyond(self) -> float:
+        """How many times as long something takes that takes longer than all that is known."""
+        return 1 / math.sqrt(max(1 - self._random.random(), SHORTEST_TAIL))
 
     # What comes.
 

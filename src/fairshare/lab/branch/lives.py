@@ -86,6 +86,21 @@ class Donor:
         found = self.groups.get(group)
         return found or [one for times in self.groups.values() for one in times]
 
+    @property
+    def longest_ms(self) -> int:
+        """The run time of its longest task; without tasks, of it all."""
+        return max(
+            (max(times) for times in self.groups.values() if times), default=self.span_ms or 0
+        )
+
+    def scaled(self, factor: float) -> "Donor":
+        """One that takes so many times as long."""
+        other = Donor(self.kinds, self.first_ms)
+        for group, times in self.groups.items():
+            other.groups[group] = [round(one * factor) for one in times]
+        other.span_ms = None if self.span_ms is None else round(self.span_ms * factor)
+        return other
+
 
 class _Donors:
     """The donors of a kind, in the order in which they began."""

@@ -83,7 +83,21 @@ def test_what_runs_is_drawn_among_what_ran_for_longer():
     jobs = [*(job(n, (MINUTE_MS, HOUR_MS)[n % 2]) for n in range(40)), job(HOUR_MS, HOUR_MS)]
     at_ms = HOUR_MS + 10 * MINUTE_MS
     times = ends(jobs, at_ms, 41)
-    assert all(abs(one - 50 * MINUTE_MS) < 5_000 for one in times)
+    assert min(times) > 50 * MINUTE_MS - 5_000
+    assert abs(middle(times) - 50 * MINUTE_MS) < 5_000
+
+
+def test_the_fewer_ran_for_as_long_the_more_likely_something_goes_on_for_longer():
+    def late(count):
+        """In how many draws a job of 10 minutes takes longer than the longest of so many."""
+        jobs = [job(n, HOUR_MS + n, name="long") for n in range(count)]
+        jobs += [job(n, MINUTE_MS) for n in range(30)]
+        at_ms = 3 * HOUR_MS
+        times = ends([*jobs, job(at_ms, HOUR_MS)], at_ms + 10 * MINUTE_MS, 31 + count)
+        return sum(one > 51 * MINUTE_MS for one in times)
+
+    assert late(30) <= 5
+    assert 8 <= late(1) <= 32
 
 
 def test_what_has_run_for_longer_than_all_others_goes_on():
