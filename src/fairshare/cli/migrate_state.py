@@ -34,7 +34,8 @@ def command(state: Path, to: str | None, back: bool) -> None:
 
     With --to the directory becomes a copy of the database; write the same URL as url below [state]
     of fairshare.toml. With --back the copy is brought up to date first, and the database cannot be
-    used by servers any more.
+    used by servers any more. The ledger and the estimates go along with --to; later each host has
+    its own, and --back leaves those of the directory.
     """
     if (to is None) == (not back):
         raise click.UsageError("--to and --back: give one of both")
