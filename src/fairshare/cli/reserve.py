@@ -42,8 +42,8 @@ COLUMNS: Final[tuple[Shown[Booking], ...]] = (
 @click.argument("name", required=False)
 @click.option("--for", "queue", metavar="QUEUE", help="The queue that gets the resources.")
 @click.option("--user", "holder", metavar="U", help="Only this user, in that queue.")
-@click.option("--gpus", type=Whole(1), help="GPUs: the same as --resource yarn.io/gpu=N.")
-@click.option("--cpus", "--vcores", type=Whole(1), help="Vcores.")
+@click.option("--gpus", type=Whole(0), help="GPUs: the same as --resource yarn.io/gpu=N.")
+@click.option("--cpus", "--vcores", type=Whole(0), help="Vcores.")
 @click.option("--memory", type=MEMORY, help="512m, 1g, or MB.")
 @click.option(
     "--resource",
@@ -57,7 +57,11 @@ COLUMNS: Final[tuple[Shown[Booking], ...]] = (
 @click.option("--until", "end", metavar="T", help="The same; +2h counts from the beginning.")
 @click.option("--weekly-until", "weekly", metavar="DAY", help="The same time each week until then.")
 @click.option("--daily-until", "daily", metavar="DAY", help="The same time each day until then.")
-@click.option("--change", is_flag=True, help="Change a booking: what is not given stays.")
+@click.option(
+    "--change",
+    is_flag=True,
+    help="Change a booking: what is not given stays; --gpus 0 takes them away.",
+)
 @click.option("--cancel", is_flag=True, help="Cancel a booking.")
 @with_client
 @list_options
@@ -123,6 +127,7 @@ def _changed(client: Client, name: str, given: dict[str, Any]) -> Booking:
     if before is None:
         raise InputError("unknown-booking", f"there is no booking {name!r}")
     spans = [(span.from_ms, span.until_ms) for span in before.spans]
+    resources = before.resources | _resources(given)
     if "end" in given:
         if len(spans) > 1 and not given.keys() & {"weekly", "daily"}:
             raise click.UsageError(
@@ -135,7 +140,7 @@ def _changed(client: Client, name: str, given: dict[str, Any]) -> Booking:
     return client.make_booking(
         name,
         given.get("queue", before.queue),
-        _resources(given) or before.resources,
+        {name: amount for name, amount in resources.items() if amount},
         spans,
         holder=given.get("holder", before.holder or None),
         replace=True,

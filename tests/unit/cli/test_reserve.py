@@ -90,8 +90,15 @@ def test_what_is_not_given_stays_in_a_change(run, cluster):
     assert run("reserve", "course", "--change", "--gpus", "1").exit_code == 0
     [(_, body)] = cluster.posted()
     assert body["replace"] is True
-    assert body["resources"] == {"yarn.io/gpu": 1}
+    assert body["resources"] == {"vcores": 8, "yarn.io/gpu": 1}
     assert (body["spans"], body["queue"]) == (COURSE["spans"], "root.teaching")
+
+
+def test_a_change_to_0_takes_a_resource_type_away(run, cluster):
+    cluster.answers["/bookings"] = LIST | COURSE
+    assert run("reserve", "course", "--change", "--cpus", "0", "--gpus", "1").exit_code == 0
+    [(_, body)] = cluster.posted()
+    assert body["resources"] == {"yarn.io/gpu": 1}
 
 
 def test_a_booking_is_cancelled_by_its_name(run, cluster):
