@@ -25,8 +25,6 @@ def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
     )
     if eta.of:
         basis += f"; such limits were met by {eta.met / eta.of:.0%} of {eta.of:,} in 7 days"
-    else:
-        basis += "; no estimate of this cluster has had an outcome yet"
     return [*lines, *smaller, f"{basis}."]
 
 

@@ -453,8 +453,7 @@ def test_a_dry_run_says_when_it_would_start_and_submits_nothing(run, cluster):
         "It would start in about 1m 00s, in 9 of 10 simulations within 2m 00s"
         " (not yet calibrated: 1 outcome).",
         "It would end later than in a day.",
-        "From 50 simulations with the run times of 20 applications; no estimate of this"
-        " cluster has had an outcome yet.",
+        "From 50 simulations with the run times of 20 applications.",
     ]
     ((path, body),) = cluster.posted()
     assert path == "/estimates"

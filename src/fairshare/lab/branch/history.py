@@ -93,8 +93,9 @@ class History:
             directory = directory.parent
         if not (directory / JOURNAL_FILE).exists():
             raise Failure(
-                f"{directory} has no {JOURNAL_FILE}: name a server's state directory (or, for"
-                " `plan`, a trace that `fairshare simulate` reads)"
+                f"{directory} has no {JOURNAL_FILE}: name a server's state directory with"
+                " --against, as `fairshare status` shows it (or, for `plan`, a trace that"
+                " `fairshare simulate` reads)"
             )
         identity = StateDirectory(directory).identity()
         if identity is None:

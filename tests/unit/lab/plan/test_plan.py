@@ -582,7 +582,7 @@ def test_a_wrong_condition_is_refused(tmp_path, history, condition, words):
 def test_a_directory_without_a_history_is_refused(tmp_path, history):
     reported = plan(tmp_path, tmp_path, 1.0)
     assert reported.exit_code == 1
-    assert "has no journal.sqlite3: name a server's state directory" in reported.stderr
+    assert "name a server's state directory with --against" in reported.stderr
 
 
 def test_a_condition_compares_with_history_or_an_amount():
