@@ -78,10 +78,14 @@ def decision(history: History, cut: Cut, application: ApplicationId | None) -> D
             " waits"
         )
     known = moment.manager.state.applications.get(application)
-    if known is None or known.over:
+    if known is None:
         raise Failure(
-            f"application {application} gets no container after that moment, and does not wait"
-            " there: name an earlier one"
+            f"there is no application {application} at that moment, nor does one of that number get"
+            " a container after it: `fairshare at T apps --all` lists those of a moment"
+        )
+    if known.over:
+        raise Failure(
+            f"application {application} has ended by that moment: name an earlier one with --at"
         )
     return Decision(moment, application)
 

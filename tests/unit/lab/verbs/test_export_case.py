@@ -62,7 +62,8 @@ def test_an_application_that_waits_is_exported_with_its_reason(tmp_path, conf):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("1",), "application 1 gets no container after that moment, and does not wait there"),
+        (("1",), "application 1 has ended by that moment: name an earlier one with --at"),
+        (("99",), "there is no application 99 at that moment"),
         ((), "nothing is granted after that moment"),
         (("x",), "'x' is not an application"),
         (("--at", "record:9999"), "the journal ends with record"),
