@@ -45,7 +45,8 @@ LONGEST_PAUSE_S: Final = 600.0
 """Before another process is started by itself: longer each time, if none lives for long."""
 
 MOST_BYTES: Final = 4 * 1024**3
-MOST_SAID: Final = 10_000
+MOST_SAID: Final = 1_000
+"""Bytes of the reason for which it ended."""
 LOWER_PRIORITY: Final = 10
 READY: Final = b"r"
 PROGRAM: Final = "fairshare.lab.branch.following"
@@ -343,14 +344,23 @@ class Follower:
         self, process: asyncio.subprocess.Process, control: socket.socket, ready: asyncio.Event
     ) -> None:
         """Note when the process has read the journal, and log why it ended."""
+        said = asyncio.create_task(self._last_words(process))
         with contextlib.suppress(OSError):
             await asyncio.get_running_loop().sock_recv(control, 1)
         ready.set()  # or it has ended: what waits gets to know it
-        assert process.stderr is not None
         code = await process.wait()
-        said = (await process.stderr.read(MOST_SAID)).decode(errors="replace").strip()
+        words = (await said).decode(errors="replace").strip()
         if self._process is process:
-            _log.warning("the follower ended with %d: %s", code, said[-1_000:] or "no reason")
+            _log.warning("the follower ended with %d: %s", code, words or "no reason")
+
+    @staticmethod
+    async def _last_words(process: asyncio.subprocess.Process) -> bytes:
+        """The end of what it writes, all of which is read: else it would wait for that for ever."""
+        assert process.stderr is not None
+        last = b""
+        while piece := await process.stderr.read(MOST_SAID):
+            last = (last + piece)[-MOST_SAID:]
+        return last
 
 
 _ENDED: Final = "the process that answers this has ended: ask again"

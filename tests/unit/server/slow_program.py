@@ -1,5 +1,6 @@
 """A process in the place of the follower: it answers a question when a file with the number of its
-application exists in its directory, and ends when asked for application 666."""
+application exists in its directory, and ends when asked for application 666. With a file `complains`
+there it writes more to stderr first than a pipe has room for."""
 
 import os
 import socket
@@ -29,6 +30,8 @@ def main() -> None:
     directory = Path(sys.argv[1])
     with socket.socket(fileno=int(sys.argv[2])) as control:
         control.sendall(READY)
+        if (directory / "complains").exists():
+            print("x" * 200_000, file=sys.stderr)
         while True:
             asked, descriptors, _, _ = socket.recv_fds(control, 1, 1)
             if not asked:

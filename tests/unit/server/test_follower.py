@@ -115,3 +115,11 @@ async def test_a_question_without_an_answer_is_refused_when_the_server_stops(fol
     with pytest.raises(InputError) as refused:
         await asked
     assert refused.value.code == "stopping"
+
+
+async def test_a_process_that_complains_all_the_time_still_answers(follower, tmp_path):
+    """A pipe has room for 64 kB: one that is not read makes the writer wait."""
+    (tmp_path / "complains").touch()
+    (tmp_path / "1").touch()
+    async with asyncio.timeout(20):
+        assert await ask(follower, "ann", 1) == 1
