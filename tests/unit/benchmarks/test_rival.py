@@ -6,6 +6,7 @@ import pytest
 from benchmarks import rival
 from benchmarks.compare import row_of
 from benchmarks.rival import AbsentError, Yarn, goal_of, line_of, main, rates_of
+from tests.unit.benchmarks.test_compare import in_a_repository
 
 
 def result_of(point, fill, churn):
@@ -53,6 +54,7 @@ def test_rates_are_those_of_processor_time():
 
 
 @pytest.mark.slow
+@in_a_repository
 def test_both_are_measured_and_kept(folder, with_java, monkeypatch, tmp_path, capsys):
     history = tmp_path / "history.jsonl"
     words = ["--rival", str(folder), "--policy", "fair", "--points", "grid-n1000-q1-a1"]

@@ -1,6 +1,6 @@
 """A process in the place of the follower: it answers a question when a file with the number of its
-application exists in its directory, and ends when asked for application 666. With a file `complains`
-there it writes more to stderr first than a pipe has room for."""
+application exists in its directory, and ends when asked for application 666. With a file
+`complains` there it first writes more to stderr than a pipe has room for."""
 
 import os
 import socket

@@ -15,6 +15,7 @@ def test_totals_of_a_queue_go_with_its_last_hour(tmp_path):
     file.add([_owed("root.old", 0), _owed("root.both", 0)], Progress(1, 1, HOUR_MS, 0))
     late_ms = (KEPT_DAYS + 1) * _DAY_MS
     file.add([_owed("root.both", late_ms)], Progress(1, 2, late_ms, 0))
+    file.close()
     assert totals_of(tmp_path, 10) == [("root.both", "vcores", "lender", 2_000)]
 
 
@@ -24,4 +25,5 @@ def test_a_file_that_is_full_of_totals_alone_loses_them(tmp_path, monkeypatch):
     for number in range(3):
         file.add([_owed(f"root.q{number}", 0)], Progress(1, number + 1, HOUR_MS, 0))
         file.add([], Progress(1, number + 1, HOUR_MS, 0))
+    file.close()
     assert totals_of(tmp_path, 10) == []
