@@ -38,6 +38,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.documents.sizes import MOST, parse_size
+from fairshare.lab.branch.apart import apart
 from fairshare.lab.branch.branch import Edited
 from fairshare.lab.simulate.workload import GroupPlan, Workload
 from fairshare.lab.simulate.world import Entry, Life, World
@@ -416,18 +417,29 @@ def with_inputs(world: World, inputs: Sequence[Input], words: str, apart_ms: int
     """The world in which something is done at its beginning, after what other edits do there: each
     input so much later than the one before. Raises ValueError if the scheduler refuses it."""
     if world.origin is not None:
-        manager = world.origin.manager()
-        for entry in world.entries:
-            if entry.number > world.origin.position.sequence:
-                break
-            manager.handle(world.begin_ms, entry.input)
-        for given in inputs:
-            for event in manager.handle(world.begin_ms, given):
-                if type(event) is RequestRefused:
-                    raise ValueError(f"{words} is refused: {event.reason}")
+        # In a copy: where the state is at hand, it is the same one from which the branch goes on.
+        reason = apart(lambda: _refusal(world, inputs), str)
+        if reason:
+            raise ValueError(f"{words} is refused: {reason}")
     begin = [_at_the_beginning(world, given) for given in inputs]
     begin = [replace(one, at_ms=one.at_ms + at * apart_ms) for at, one in enumerate(begin)]
     return Edited(replace(world, entries=_in_order([*world.entries, *begin])), words)
+
+
+def _refusal(world: World, inputs: Sequence[Input]) -> str:
+    """Why the scheduler refuses one of these inputs at the beginning of a world with an origin;
+    empty: it refuses none. Changes the state."""
+    assert world.origin is not None
+    manager = world.origin.manager()
+    for entry in world.entries:
+        if entry.number > world.origin.position.sequence:
+            break
+        manager.handle(world.begin_ms, entry.input)
+    for given in inputs:
+        for event in manager.handle(world.begin_ms, given):
+            if type(event) is RequestRefused:
+                return event.reason
+    return ""
 
 
 def with_settings(world: World, settings: bytes, words: str) -> Edited:

@@ -4,15 +4,20 @@ import json
 
 import pytest
 from msgspec.structs import replace
+from tests.unit.core.schedulers.waiting import Cluster, fair
 from tests.unit.lab.plan.test_plan import plan as run_plan
 from tests.unit.lab.plan.test_plan import recorded, settings_of
 
-from fairshare.core.model.inputs import SubmitApplication
+from fairshare.core.model.inputs import KillApplication, SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
-from fairshare.lab.branch.edits import nodes_of, with_load, with_nodes, with_workload
+from fairshare.core.schedulers.fair.settings import QueueSettings
+from fairshare.lab.branch.edits import nodes_of, with_inputs, with_load, with_nodes, with_workload
 from fairshare.lab.plan.planning import Proposal, plan
+from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Session, Workload
+from fairshare.lab.simulate.world import Origin
 from fairshare.lab.verbs.histories import read_world
+from fairshare.runtime.recovery import Position
 
 
 @pytest.fixture
@@ -205,3 +210,17 @@ def arrival(at_ms, failing=0, **more):
 def test_a_workload_that_cannot_join_is_refused(history, workload, words):
     with pytest.raises(ValueError, match=words):
         with_workload(read_world(history), workload)
+
+
+def test_what_is_done_at_the_beginning_leaves_the_state_as_it_is_until_then():
+    """The process beside a server has one state, from which each of its copies goes on."""
+    cluster = Cluster("fair", fair((QueueSettings("root.a"),)))
+    number = cluster.submit(tasks=(TaskGroup("g", 1, (1024, 1)),))
+    state = cluster.manager.state
+    here = Origin(Position(1, 0), lambda: cluster.manager)
+    world = read_history((), "fair", state.types, state.epoch_ms, here)
+    edited = with_inputs(world, [KillApplication(number)], "it")
+    assert len(edited.world.entries) == 1
+    assert not state.applications[number].over
+    with pytest.raises(ValueError, match="it is refused: "):
+        with_inputs(world, [KillApplication(number), KillApplication(number)], "it")
