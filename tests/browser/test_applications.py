@@ -292,6 +292,10 @@ def test_a_user_without_rights_neither_sees_nor_reaches_the_actions(visit, tmp_p
         page.goto(f"{cluster.url}/cluster/app/{mine}")
         page.get_by_text("You may not see").wait_for()
         assert page.locator(".actions button").count() == 0
+        then = cluster.http.get("/cluster").json()["now_ms"]
+        page.goto(f"{cluster.url}/cluster/app/{mine}?at={then}")
+        page.get_by_text("You look at").wait_for()
+        page.get_by_text("You may not see").wait_for()
         status = page.evaluate(
             "([path, token]) => fetch(path, {method: 'POST', body: '{}', headers:"
             " {Authorization: `Bearer ${token}`}}).then((answer) => answer.status)",

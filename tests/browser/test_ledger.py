@@ -41,3 +41,5 @@ def test_a_queue_has_what_it_was_owed_and_opens_its_users(visit, tmp_path):
         page.get_by_role("heading", name="Ledger of ann").wait_for()
         page.locator(".vt-row", has_text="eve").wait_for()
         check_whole(page, "the ledger of users", both=True)
+        page.goto(f"{cluster.url}/cluster/ledger?at={now_ms}")
+        page.get_by_text("not of the moment that you look at").wait_for()

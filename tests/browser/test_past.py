@@ -85,6 +85,7 @@ def test_one_application_shows_why_it_waited_then(visit, lived):
     page = visit(f"{cluster.url}/cluster/app/{waited}?at={then}&tab=why")
     page.locator(".reasons .reason-sentence", has_text="No node").wait_for(timeout=60_000)
     page.locator(".reasons .mono", has_text="no-room").wait_for()
+    assert "now" not in page.locator("section", has_text="From submission").last.inner_text()
     page.get_by_role("button", name="Back to live").click()
     page.locator(".tab-panel", has_text="It is over, and waits for nothing.").wait_for()
 

@@ -37,7 +37,7 @@ export function faultState(fault, what) {
       more: h("p", { class: "faint" }, "An administrator of the queue or the cluster can change that.") });
   }
   if (fault.kind === "missing") {
-    return blank({ title: `Not found: ${what}`, text: fault.message });
+    return blank({ title: store.moment === null ? `Not found: ${what}` : "It was not there then", text: fault.message });
   }
   if (fault.kind === "offline") {
     return blank({ title: "The server does not answer",

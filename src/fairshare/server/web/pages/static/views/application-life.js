@@ -4,6 +4,7 @@
 import { h, svg } from "../document.js";
 import { hatching } from "../bar.js";
 import { count, duration, instant } from "../format.js";
+import { store } from "../store.js";
 import { clockMarks } from "../timeline.js";
 
 const LABEL = 92;
@@ -68,7 +69,7 @@ export function drawLife(life, hue, width) {
     parts.push(svg("path", { d: `M${LABEL + place} ${axis}v4`, class: "life-axis" }), svg("text", { x: LABEL + place, y: axis + 15, "text-anchor": "middle", class: "lane-name" }, words));
   }
   const total = duration(to - from);
-  return [h("header", {}, h("h2", {}, "From submission to end"), h("span", { class: "soft small" }, `${instant(from)} – ${life.finished_ms ? instant(to) : "now"} (${total})`), legend(life, hue)),
+  return [h("header", {}, h("h2", {}, "From submission to end"), h("span", { class: "soft small" }, `${instant(from)} – ${endWords(life.finished_ms, to)} (${total})`), legend(life, hue)),
     h("div", { class: "life-plot", style: { "--hue": hue } }, svg("svg", { width, height: axis + 20, viewBox: `0 0 ${width} ${axis + 20}`, role: "img", "aria-label": words(life, total) },
       svg("defs", {}, hatching("life-preempted", "var(--c-owed)"), hatching("life-held", "var(--warn)")), parts)),
     hidden > 0 && h("p", { class: "faint small pad-line" }, `${count(hidden)} more containers stand in the list below, not in the picture.`)];
@@ -95,8 +96,12 @@ function packed(spans, to) {
 }
 
 function spanWords(span, to) {
-  const until = span.until_ms ?? to;
-  return `${instant(span.since_ms)}–${span.until_ms === null ? "now" : instant(until)} (${duration(until - span.since_ms)})`;
+  return `${instant(span.since_ms)}–${endWords(span.until_ms, to)} (${duration((span.until_ms ?? to) - span.since_ms)})`;
+}
+
+// What has not ended goes on until now, or until the moment that is looked at.
+function endWords(until_ms, to) {
+  return until_ms || store.moment !== null ? instant(until_ms || to) : "now";
 }
 
 function markWords(mark) {

@@ -8,7 +8,7 @@ import { families, hueOf } from "../families.js";
 import { amounts, count, duration, instant } from "../format.js";
 import { number } from "../explain.js";
 import { session } from "../session.js";
-import { blank, entryState } from "../states.js";
+import { entryState, faultState } from "../states.js";
 import { Fault, store } from "../store.js";
 import { actionsOf } from "./application-actions.js";
 import { ContainerList } from "./application-containers.js";
@@ -108,7 +108,7 @@ class ApplicationPage {
   }
 
   draw() {
-    const missing = store.moment !== null && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `application ${this.id}`, 8);
+    const missing = store.moment !== null && this.entry.error ? faultState(this.entry.error, `application ${this.id}`) : entryState(this.entry, `application ${this.id}`, 8);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const one = this.entry.data;
     const tab = this.tab;

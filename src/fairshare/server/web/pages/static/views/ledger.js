@@ -76,7 +76,7 @@ class LedgerPage {
     if (!rows.length) { fill(this.body, blank({ title: "Nothing was delivered or owed", text: `In the last ${words}.` })); return; }
     const whole = rows.reduce((sum, one) => sum + one.entitled + one.delivered, 0) / unit(type);
     this.span = SPANS.find(([, span_ms]) => whole >= span_ms) ?? SPANS.at(-1);
-    fill(this.body, h("p", { class: "told", key: "told", role: "status" }, `In ${type === "memory-mb" ? "GiB" : typeTitle(type)} ${this.span[0]}, from ${instant(Math.max(data.since_ms, data.begin_ms))} to ${instant(data.complete_ms)}: entitled = delivered - borrowed + lent + idle + owed.`),
+    fill(this.body, h("p", { class: "told", key: "told", role: "status" }, `In ${type === "memory-mb" ? "GiB" : typeTitle(type)} ${this.span[0]}, from ${instant(Math.max(data.since_ms, data.begin_ms))} to ${instant(data.complete_ms)}${store.moment === null ? "" : " (not of the moment that you look at)"}: entitled = delivered - borrowed + lent + idle + owed.`),
       data.gaps.map((gap) => h("p", { class: "told", key: `gap ${gap.since_ms}` }, `Nothing is known from ${instant(gap.since_ms)} to ${instant(gap.until_ms)}: the journal no longer had that time.`)),
       h("div", { class: "list-table", key: "table", own: true }), this.drawCauses(rows, data.causes));
     const holder = this.body.querySelector(".list-table");

@@ -6,7 +6,7 @@ import { fill, h } from "../document.js";
 import { families, hueOf } from "../families.js";
 import { amount, amounts, count, duration, instant, percent, shortName, typeTitle } from "../format.js";
 import { session } from "../session.js";
-import { blank, entryState } from "../states.js";
+import { entryState, faultState } from "../states.js";
 import { store } from "../store.js";
 import { VirtualTable } from "../virtual-table.js";
 import { nodeTags, ratioOf } from "./node-words.js";
@@ -64,7 +64,7 @@ class NodePage {
   }
 
   draw() {
-    const missing = store.moment !== null && this.entry.error ? blank({ title: "It was not there then", text: this.entry.error.message }) : entryState(this.entry, `node ${this.name}`, 6);
+    const missing = store.moment !== null && this.entry.error ? faultState(this.entry.error, `node ${this.name}`) : entryState(this.entry, `node ${this.name}`, 6);
     if (missing) { fill(this.place, h("section", { class: "card grow", key: "missing" }, missing)); return; }
     const node = this.entry.data;
     const types = Object.keys(node.total).filter((type, n) => n < 2 || node.total[type] > 0);
