@@ -324,9 +324,9 @@ def budget_table(budgets: Sequence[Budget]) -> Listing | None:
         Shown("Queue", of=lambda one: one.queue or None),
         Shown("User", of=lambda one: one.user or None),
         Shown("Resource", of=lambda one: one.resource),
-        Shown("Hours", right=True, whole=True, of=lambda one: f"{one.hours:,.4g}"),
-        Shown("Used", right=True, whole=True, of=lambda one: f"{one.used_hours:,.4g}"),
-        Shown("Left", right=True, whole=True, of=lambda one: f"{one.left_hours:,.4g}"),
+        Shown("Hours", right=True, whole=True, of=lambda one: f"{one.hours:,.2f}"),
+        Shown("Used", right=True, whole=True, of=lambda one: f"{one.used_hours:,.2f}"),
+        Shown("Left", right=True, whole=True, of=lambda one: f"{one.left_hours:,.2f}"),
         Shown("When used up", of=lambda one: one.when_used_up),
     )
     return list_table(columns, budgets)

@@ -473,7 +473,7 @@ class CallTable:
         day."""
         return self._call(
             routes.SHOW_REPORT,
-            by=",".join(by),
+            by=_listed(by),
             user=user,
             queue=queue,
             tag=tag,
@@ -498,7 +498,7 @@ class CallTable:
         that begin in a period; by hour, queue, user or label. [default: the last 7 days]"""
         return self._call(
             routes.SHOW_LEDGER,
-            by=",".join(by),
+            by=_listed(by),
             queue=queue,
             user=user,
             since=since_ms,
@@ -609,6 +609,15 @@ def taken(call: Call[Answer], take: Callable[[Answer], Result]) -> Call[Result]:
     """The same call, whose result is taken from its answer."""
     understand = call.understand
     return Call(call.path, lambda answer: take(understand(answer)), call.body, call.parameters)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """One name may be given without a list around it.
+
+    >>> _listed("user"), _listed(("queue", "user"))
+    ('user', 'queue,user')
+    """
+    return names if isinstance(names, str) else ",".join(names)
 
 
 def _labels(answer: Labels) -> list[Label]:

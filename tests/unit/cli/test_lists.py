@@ -72,3 +72,20 @@ def test_timeouts_of_queues_are_durations_and_no_instants(run, cluster):
     assert (row["min_share_timeout_ms"], row["fair_share_timeout_ms"]) == (str(never), "5000")
     chosen = run("queues", "--format", "queue,fair_share_timeout_ms", width=None)
     assert [line.split()[-1] for line in chosen.stdout.splitlines()] == ["ms", "5000"]
+
+
+def test_hours_of_budgets_are_written_without_exponents(cluster, run):
+    budget = {"name": "night", "user": "ann", "resource": "vcores", "hours": 50_000.0}
+    budget |= {"used_hours": 0.0000175, "left_hours": 49_999.99998, "when_used_up": "refuse"}
+    cluster.answers["/accounting/report"] = {"rows": [], "budgets": [budget]}
+    *_, shown = run("report").stdout.splitlines()
+    assert shown.split() == [
+        "night",
+        "-",
+        "ann",
+        "vcores",
+        "50,000.00",
+        "0.00",
+        "50,000.00",
+        "refuse",
+    ]
