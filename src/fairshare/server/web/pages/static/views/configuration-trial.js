@@ -33,7 +33,7 @@ export class Trial {
     if (this.text === null) return null;
     if (this.running) return notice("info", "The last 24 hours are being simulated, with the settings that were in force and with what is staged…");
     if (this.fault) return notice("bad", this.fault.message);
-    return h("section", { class: "trial", "aria-label": "Trial", key: "trial" }, this.text !== text && notice("warn", "This is the trial of an earlier text: try what is staged again."), drawPlan(this.plan));
+    return h("section", { class: "trial", "aria-label": "Trial", tabindex: "0", key: "trial" }, this.text !== text && notice("warn", "This is the trial of an earlier text: try what is staged again."), drawPlan(this.plan));
   }
 }
 
