@@ -1,5 +1,7 @@
 """Lists in parts, sorted and filtered by the server, now and in the past."""
 
+import asyncio
+
 import pytest
 
 from fairshare.core.model.identifiers import application_of
@@ -35,6 +37,8 @@ async def remember(page) -> int:
     views = server.service.views
     moment = PastView(at_ms, views.version, views.cluster, views.queues)
     server.past_views.add(moment, server.application_rows.all(), server.node_rows.all())
+    while server.service.now_ms() <= at_ms:  # what comes in the same millisecond is of it, too
+        await asyncio.sleep(0.001)
     return at_ms
 
 
