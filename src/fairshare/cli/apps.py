@@ -119,20 +119,40 @@ def columns(console: Output, now_ms: int) -> tuple[Shown[Application], ...]:
     """The columns of a list. On a narrow terminal an application has only the number of its id,
     which identifies it too."""
 
-    def id_of(one: Application) -> str:
-        return one.id.rpartition("_")[2] if console.width < LEAST_FOR_IDS else one.id
+    def id_of(application: Application) -> str:
+        return (
+            application.id.rpartition("_")[2] if console.width < LEAST_FOR_IDS else application.id
+        )
 
     return (
         Shown("Application", whole=True, of=id_of),
-        Shown("User", of=lambda one: one.user),
-        Shown("Queue", of=lambda one: short_queue(one.queue)),
-        Shown("Name", of=lambda one: one.name),
-        Shown("State", whole=True, of=lambda one: state_text(one.cause or state_of(one))),
-        Shown("Done", right=True, whole=True, of=lambda one: progress_text(one.progress)),
-        Shown("Progress", extra=True, whole=True, of=lambda one: _progress(console, one.progress)),
-        Shown("Used", whole=True, extra=True, of=lambda one: amounts_text(one.used)),
+        Shown("User", of=lambda application: application.user),
+        Shown("Queue", of=lambda application: short_queue(application.queue)),
+        Shown("Name", of=lambda application: application.name),
+        Shown(
+            "State",
+            whole=True,
+            of=lambda application: state_text(application.cause or state_of(application)),
+        ),
+        Shown(
+            "Done",
+            right=True,
+            whole=True,
+            of=lambda application: progress_text(application.progress),
+        ),
+        Shown(
+            "Progress",
+            extra=True,
+            whole=True,
+            of=lambda application: _progress(console, application.progress),
+        ),
+        Shown(
+            "Used", whole=True, extra=True, of=lambda application: amounts_text(application.used)
+        ),
         Shown("Fair", whole=True, extra=True, of=_fair_share),
-        Shown("Time", right=True, whole=True, of=lambda one: elapsed_text(one, now_ms)),
+        Shown(
+            "Time", right=True, whole=True, of=lambda application: elapsed_text(application, now_ms)
+        ),
     )
 
 

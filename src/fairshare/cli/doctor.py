@@ -76,11 +76,11 @@ def command(context: click.Context, conf: Path | None, url: str | None, as_json:
         print_json({"findings": msgspec.to_builtins(findings), **counts})
     else:
         colour = False if os.environ.get("NO_COLOR") else None
-        for one in findings:
-            head = click.style(f"{one.state:8}", fg=_COLOURS[one.state])
-            click.echo(f"{head} {one.check:14} {plain(one.message)}", color=colour)
-            if one.remedy:
-                click.echo(f"{'':24}{plain(one.remedy)}")
+        for finding in findings:
+            head = click.style(f"{finding.state:8}", fg=_COLOURS[finding.state])
+            click.echo(f"{head} {finding.check:14} {plain(finding.message)}", color=colour)
+            if finding.remedy:
+                click.echo(f"{'':24}{plain(finding.remedy)}")
         errors, warnings = _count(findings, "error"), _count(findings, "warning")
         click.echo(f"{counted(errors, 'error')}, {counted(warnings, 'warning')}")
     if _count(findings, "error"):

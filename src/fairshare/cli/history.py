@@ -320,14 +320,14 @@ def budget_table(budgets: Sequence[Budget]) -> Listing | None:
     if not budgets:
         return None
     columns: tuple[Shown[Budget], ...] = (
-        Shown("Budget", of=lambda one: one.name),
-        Shown("Queue", of=lambda one: one.queue or None),
-        Shown("User", of=lambda one: one.user or None),
-        Shown("Resource", of=lambda one: one.resource),
-        Shown("Hours", right=True, whole=True, of=lambda one: f"{one.hours:,.2f}"),
-        Shown("Used", right=True, whole=True, of=lambda one: f"{one.used_hours:,.2f}"),
-        Shown("Left", right=True, whole=True, of=lambda one: f"{one.left_hours:,.2f}"),
-        Shown("When used up", of=lambda one: one.when_used_up),
+        Shown("Budget", of=lambda budget: budget.name),
+        Shown("Queue", of=lambda budget: budget.queue or None),
+        Shown("User", of=lambda budget: budget.user or None),
+        Shown("Resource", of=lambda budget: budget.resource),
+        Shown("Hours", right=True, whole=True, of=lambda budget: f"{budget.hours:,.2f}"),
+        Shown("Used", right=True, whole=True, of=lambda budget: f"{budget.used_hours:,.2f}"),
+        Shown("Left", right=True, whole=True, of=lambda budget: f"{budget.left_hours:,.2f}"),
+        Shown("When used up", of=lambda budget: budget.when_used_up),
     )
     return list_table(columns, budgets)
 

@@ -16,28 +16,28 @@ _UNITS: Final = {MEMORY: (1_024, "GB"), VCORES: (1, "vcore"), GPU: (1, "GPU")}
 _SPANS: Final = ((3_600_000, "hours"), (60_000, "minutes"), (1_000, "seconds"))
 
 
-def ledger_parts(found: Ledger) -> list[Part]:
+def ledger_parts(ledger: Ledger) -> list[Part]:
     """A table for each resource type, and below it what was owed by cause."""
-    begin_ms = max(found.since_ms - found.since_ms % 3_600_000, found.begin_ms)
-    end_ms = min(found.until_ms, found.complete_ms)
+    begin_ms = max(ledger.since_ms - ledger.since_ms % 3_600_000, ledger.begin_ms)
+    end_ms = min(ledger.until_ms, ledger.complete_ms)
     parts: list[Part] = [
         Styled(f"From {instant_text(begin_ms)} to {instant_text(end_ms)}.", style="dim")
     ]
-    if found.since_ms < found.begin_ms:
+    if ledger.since_ms < ledger.begin_ms:
         parts.append(Styled("Nothing is known of the time before: the ledger begins then."))
     parts += [
         Styled(
             f"Nothing is known from {instant_text(gap.since_ms)} to {instant_text(gap.until_ms)}:"
             " the journal no longer had that time when the ledger was continued."
         )
-        for gap in found.gaps
+        for gap in ledger.gaps
     ]
-    for resource in dict.fromkeys(line.resource for line in found.lines):
-        lines = [line for line in found.lines if line.resource == resource]
-        parts += _of_type(found, resource, lines)
-    if not found.lines:
+    for resource in dict.fromkeys(line.resource for line in ledger.lines):
+        lines = [line for line in ledger.lines if line.resource == resource]
+        parts += _of_type(ledger, resource, lines)
+    if not ledger.lines:
         parts.append(Styled("Nothing was delivered or owed in this period."))
-    if found.more:
+    if ledger.more:
         parts.append(Styled("There are further lines: choose a queue, or a shorter period."))
     return parts
 
@@ -47,7 +47,7 @@ def _of_type(found: Ledger, resource: str, lines: Sequence[LedgerLine]) -> list[
     per, unit = _UNITS.get(resource, (1, resource))
     whole = _sum(resource, lines)
     span_ms, span = next(
-        (one for one in _SPANS if whole.entitled + whole.delivered >= per * one[0]), _SPANS[-1]
+        (line for line in _SPANS if whole.entitled + whole.delivered >= per * line[0]), _SPANS[-1]
     )
 
     def hours(amount: int) -> str:
@@ -57,30 +57,32 @@ def _of_type(found: Ledger, resource: str, lines: Sequence[LedgerLine]) -> list[
         return f"{amount / whole:.1%}" if whole else "-"
 
     groups: dict[str, Shown[LedgerLine]] = {
-        "hour": Shown("Hour", whole=True, of=lambda one: moment_text(one.hour_ms)),
-        "queue": Shown("Queue", of=lambda one: short_queue(one.queue or "")),
-        "user": Shown("User", of=lambda one: "(not asked for)" if one.user == "" else one.user),
-        "label": Shown("Partition", of=lambda one: "(default)" if one.label == "" else one.label),
+        "hour": Shown("Hour", whole=True, of=lambda line: moment_text(line.hour_ms)),
+        "queue": Shown("Queue", of=lambda line: short_queue(line.queue or "")),
+        "user": Shown("User", of=lambda line: "(not asked for)" if line.user == "" else line.user),
+        "label": Shown(
+            "Partition", of=lambda line: "(default)" if line.label == "" else line.label
+        ),
     }
     columns = [column for name, column in groups.items() if name in found.by]
 
     def amount(title: str, of: Callable[[LedgerLine], int]) -> Shown[LedgerLine]:
-        return Shown(title, right=True, whole=True, of=lambda one: hours(of(one)))
+        return Shown(title, right=True, whole=True, of=lambda line: hours(of(line)))
 
     columns += [
-        amount("Entitled", lambda one: one.entitled),
-        amount("Delivered", lambda one: one.delivered),
-        amount("Borrowed", lambda one: one.borrowed),
-        amount("Lent", lambda one: one.lent),
-        amount("Idle", lambda one: one.idle),
-        amount("Owed", lambda one: sum(one.owed.values())),
+        amount("Entitled", lambda line: line.entitled),
+        amount("Delivered", lambda line: line.delivered),
+        amount("Borrowed", lambda line: line.borrowed),
+        amount("Lent", lambda line: line.lent),
+        amount("Idle", lambda line: line.idle),
+        amount("Owed", lambda line: sum(line.owed.values())),
         Shown(
             "Of its share",
             right=True,
             whole=True,
-            of=lambda one: part(sum(one.owed.values()), one.entitled),
+            of=lambda line: part(sum(line.owed.values()), line.entitled),
         ),
-        Shown("Most by", of=lambda one: next(iter(one.owed), None)),
+        Shown("Most by", of=lambda line: next(iter(line.owed), None)),
     ]
     rows = list_table(columns, lines).rows
     if len(lines) > 1:

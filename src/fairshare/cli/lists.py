@@ -161,15 +161,23 @@ def field_text(name: str, value: object) -> str:
 def _print_columns(
     form: str, rows: Sequence[Row], row_type: type[Row], columns: Sequence[Shown[Row]]
 ) -> None:
-    known = {column_name(column.title): column for column in columns}
+    columns_by_name = {column_name(column.title): column for column in columns}
     fields = {_shown_name(name).replace("_", "-"): name for name in row_type.__struct_fields__}
     chosen = [name.strip().lower().replace("_", "-") for name in form.split(",")]
     for name in chosen:
-        if name not in known and name not in fields:
-            _refuse(name, [*known, *(field for field in fields if field not in known)])
+        if name not in columns_by_name and name not in fields:
+            _refuse(
+                name,
+                [*columns_by_name, *(field for field in fields if field not in columns_by_name)],
+            )
     shown = [
-        Shown(known[name].title, right=known[name].right, whole=True, of=known[name].of)
-        if name in known
+        Shown(
+            columns_by_name[name].title,
+            right=columns_by_name[name].right,
+            whole=True,
+            of=columns_by_name[name].of,
+        )
+        if name in columns_by_name
         else field_column(name, fields[name])
         for name in chosen
     ]
@@ -184,10 +192,10 @@ def field_column(name: str, field: str) -> Shown[Any]:
     )
 
 
-def _refuse(name: str, known: Sequence[str]) -> None:
-    near = nearest(name, [*known, TABLE, CSV, JSON])
+def _refuse(name: str, names: Sequence[str]) -> None:
+    near = nearest(name, [*names, TABLE, CSV, JSON])
     advice = f"did you mean {near}? " if near else ""
     raise click.UsageError(
         f"--format: there is no column {name!r}: {advice}Write table, csv, json, or some of"
-        f" {', '.join(known)}"
+        f" {', '.join(names)}"
     )

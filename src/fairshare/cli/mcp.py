@@ -116,12 +116,12 @@ class Tools:
         last hours, in units times milliseconds; by: some of hour, queue, user, label, with
         commas."""
         since_ms = time.time_ns() // 1_000_000 - max(1, hours) * 3_600_000
-        found = self._client.ledger(
+        ledger = self._client.ledger(
             by=tuple(by.split(",")), queue=queue, user=user, since_ms=since_ms
         )
-        lines = found.lines[:MOST_ROWS]
-        more = found.more or len(lines) < len(found.lines)
-        return {"ledger": msgspec.structs.replace(found, lines=lines, more=more)}
+        lines = ledger.lines[:MOST_ROWS]
+        more = ledger.more or len(lines) < len(ledger.lines)
+        return {"ledger": msgspec.structs.replace(ledger, lines=lines, more=more)}
 
     def history(
         self,

@@ -54,20 +54,22 @@ def command(client: Client, form: str) -> None:
 def columns(console: Output, total: Amounts, queues: Sequence[Queue]) -> tuple[Shown[Queue], ...]:
     """The columns of the tree of these queues; bars are fractions of `total`."""
     return (
-        Shown("Queue", of=lambda one: "  " * one.name.count(".") + one.name.rpartition(".")[2]),
-        Shown("Use", whole=True, of=lambda one: _use(console, one, total)),
-        Shown("Used", whole=True, of=lambda one: amounts_text(one.used)),
-        Shown("Fair", whole=True, of=lambda one: share_text(one.fair_share)),
-        Shown("Steady", whole=True, of=lambda one: share_text(one.steady_fair_share)),
-        Shown("Min", whole=True, of=lambda one: amounts_text(one.min_share)),
-        Shown("Max", whole=True, of=lambda one: amounts_text(one.max_share)),
-        *(_OF_THE_PAST if any(one.past for one in queues) else ()),
-        *(_OF_BOOKINGS if any(one.booked for one in queues) else ()),
-        Shown("Run", right=True, whole=True, of=lambda one: one.running_applications),
-        Shown("Pend", right=True, whole=True, of=lambda one: one.pending_applications),
-        Shown("Demand", whole=True, extra=True, of=lambda one: amounts_text(one.demand)),
+        Shown(
+            "Queue", of=lambda queue: "  " * queue.name.count(".") + queue.name.rpartition(".")[2]
+        ),
+        Shown("Use", whole=True, of=lambda queue: _use(console, queue, total)),
+        Shown("Used", whole=True, of=lambda queue: amounts_text(queue.used)),
+        Shown("Fair", whole=True, of=lambda queue: share_text(queue.fair_share)),
+        Shown("Steady", whole=True, of=lambda queue: share_text(queue.steady_fair_share)),
+        Shown("Min", whole=True, of=lambda queue: amounts_text(queue.min_share)),
+        Shown("Max", whole=True, of=lambda queue: amounts_text(queue.max_share)),
+        *(_OF_THE_PAST if any(queue.past for queue in queues) else ()),
+        *(_OF_BOOKINGS if any(queue.booked for queue in queues) else ()),
+        Shown("Run", right=True, whole=True, of=lambda queue: queue.running_applications),
+        Shown("Pend", right=True, whole=True, of=lambda queue: queue.pending_applications),
+        Shown("Demand", whole=True, extra=True, of=lambda queue: amounts_text(queue.demand)),
         Shown("Weight", right=True, extra=True, of=_weight),
-        Shown("Policy", extra=True, of=lambda one: one.policy or None),
+        Shown("Policy", extra=True, of=lambda queue: queue.policy or None),
     )
 
 

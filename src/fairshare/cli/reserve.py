@@ -80,17 +80,17 @@ def command(
     For administrators. A booking is planned against others and against the nodes that are not
     drained. Without NAME it is named after its queue and day.
     """
-    given = {key: value for key, value in options.items() if value not in (None, ())}
+    details = {key: value for key, value in options.items() if value not in (None, ())}
     if cancel:
-        if not name or change or given:
+        if not name or change or details:
             raise click.UsageError("--cancel needs the name of a booking, and nothing else")
         _print(form, client.cancel_booking(name), "cancelled")
     elif change:
-        if not name or not given:
+        if not name or not details:
             raise click.UsageError("--change needs the name of a booking, and what to change")
-        _print(form, _changed(client, name, given), "changed")
-    elif name or given:
-        _print(form, _made(client, name, given), "booked")
+        _print(form, _changed(client, name, details), "changed")
+    elif name or details:
+        _print(form, _made(client, name, details), "booked")
     else:
         answer = client.bookings()
         print_list(
@@ -103,71 +103,73 @@ def command(
         )
 
 
-def _made(client: Client, name: str | None, given: dict[str, Any]) -> Booking:
-    resources = _resources(given)
+def _made(client: Client, name: str | None, options: dict[str, Any]) -> Booking:
+    resources = _resources(options)
     for flag, there in (
-        ("--for", "queue" in given),
-        ("--until", "end" in given),
+        ("--for", "queue" in options),
+        ("--until", "end" in options),
         ("--gpus, --cpus, --memory or --resource", bool(resources)),
     ):
         if not there:
             raise click.UsageError(
                 f"a booking needs {flag}; `fairshare reserve` alone lists what is booked"
             )
-    spans = _spans(given, None)
+    spans = _spans(options, None)
     if name is None:
         begin_ms = spans[0][0] or parse_instant_ms("+0s")
         day = datetime.fromtimestamp(begin_ms / 1_000, UTC).astimezone()
-        name = f"{given['queue'].rpartition('.')[2]}-{day:%Y-%m-%d}"
-    return client.make_booking(name, given["queue"], resources, spans, holder=given.get("holder"))
+        name = f"{options['queue'].rpartition('.')[2]}-{day:%Y-%m-%d}"
+    return client.make_booking(
+        name, options["queue"], resources, spans, holder=options.get("holder")
+    )
 
 
-def _changed(client: Client, name: str, given: dict[str, Any]) -> Booking:
+def _changed(client: Client, name: str, options: dict[str, Any]) -> Booking:
     before = next((one for one in client.bookings().bookings if one.name == name), None)
     if before is None:
         raise InputError("unknown-booking", f"there is no booking {name!r}")
     spans = [(span.from_ms, span.until_ms) for span in before.spans]
-    resources = before.resources | _resources(given)
-    if "end" in given:
-        if len(spans) > 1 and not given.keys() & {"weekly", "daily"}:
+    resources = before.resources | _resources(options)
+    if "end" in options:
+        if len(spans) > 1 and not options.keys() & {"weekly", "daily"}:
             raise click.UsageError(
                 f"{name} has {counted(len(spans), 'time')}, of which one would be left: give"
                 " --weekly-until or --daily-until, too, or cancel it and book again"
             )
-        spans = _spans(given, spans[0][0])
-    elif given.keys() & {"start", "weekly", "daily"}:
+        spans = _spans(options, spans[0][0])
+    elif options.keys() & {"start", "weekly", "daily"}:
         raise click.UsageError("to change its times, give --until, too")
     return client.make_booking(
         name,
-        given.get("queue", before.queue),
+        options.get("queue", before.queue),
         {name: amount for name, amount in resources.items() if amount},
         spans,
-        holder=given.get("holder", before.holder or None),
+        holder=options.get("holder", before.holder or None),
         replace=True,
     )
 
 
-def _resources(given: dict[str, Any]) -> dict[str, int]:
+def _resources(options: dict[str, Any]) -> dict[str, int]:
     sizes = {
-        "memory-mb": given.get("memory"),
-        "vcores": given.get("cpus"),
-        GPU: given.get("gpus"),
-        **dict(given.get("further", ())),
+        "memory-mb": options.get("memory"),
+        "vcores": options.get("cpus"),
+        GPU: options.get("gpus"),
+        **dict(options.get("further", ())),
     }
     return {name: amount for name, amount in sizes.items() if amount is not None}
 
 
-def _spans(given: dict[str, Any], start_ms: int | None) -> list[tuple[int, int]]:
+def _spans(options: dict[str, Any], start_ms: int | None) -> list[tuple[int, int]]:
     """The times of a booking, of days of this machine's time zone; 0 is now."""
     try:
-        if "start" in given:
-            start_ms = parse_instant_ms(given["start"])
-        until_ms = parse_instant_ms(given["end"], start_ms)
-        days = 7 if "weekly" in given else 1
-        last = given.get("weekly", given.get("daily"))
+        if "start" in options:
+            start_ms = parse_instant_ms(options["start"])
+        until_ms = parse_instant_ms(options["end"], start_ms)
+        days = 7 if "weekly" in options else 1
+        last = options.get("weekly", options.get("daily"))
         if last is None:
             return [(start_ms or 0, until_ms)]
-        if {"weekly", "daily"} <= given.keys():
+        if {"weekly", "daily"} <= options.keys():
             raise ValueError("give --weekly-until or --daily-until, not both")
         last_ms = parse_instant_ms(last)
         if re.fullmatch(_DAY, last.strip()):

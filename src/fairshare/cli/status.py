@@ -122,17 +122,17 @@ def _show_task(client: Client, name: str, *, as_json: bool) -> None:
         print_json({"tasks": msgspec.to_builtins(tasks)})
         return
     facts = []
-    for one in tasks:
+    for task in tasks:
         pairs: list[tuple[str, Cell]] = [
-            ("Task", f"{application}/{one.group}/{one.index}"),
-            ("State", one.state),
-            ("Attempts", str(one.attempts)),
-            ("Container", one.container or NOTHING),
+            ("Task", f"{application}/{task.group}/{task.index}"),
+            ("State", task.state),
+            ("Attempts", str(task.attempts)),
+            ("Container", task.container or NOTHING),
         ]
-        if one.exit_code is not None:
-            pairs.append(("Exit", f"{one.exit_code} {one.outcome}".rstrip()))
-        if one.diagnostics:
-            pairs.append(("Diagnostics", plain(one.diagnostics)))
+        if task.exit_code is not None:
+            pairs.append(("Exit", f"{task.exit_code} {task.outcome}".rstrip()))
+        if task.diagnostics:
+            pairs.append(("Diagnostics", plain(task.diagnostics)))
         facts.append(Facts(pairs))
     print_all(open_output(), *facts)
 
@@ -303,15 +303,15 @@ def _time_limit(group: GroupProgress) -> str:
 def group_table(console: Output, groups: Sequence[GroupProgress]) -> Listing:
     """One row for each group of tasks."""
     columns: tuple[Shown[GroupProgress], ...] = (
-        Shown("Group", of=lambda one: one.name),
+        Shown("Group", of=lambda row: row.name),
         Shown(
-            "Progress", whole=True, of=lambda one: progress_bar(console, one.succeeded, one.count)
+            "Progress", whole=True, of=lambda row: progress_bar(console, row.succeeded, row.count)
         ),
-        Shown("Tasks", right=True, whole=True, of=lambda one: one.count),
-        Shown("Succeeded", right=True, whole=True, of=lambda one: one.succeeded),
-        Shown("Running", right=True, whole=True, of=lambda one: one.running),
-        Shown("Waiting", right=True, whole=True, of=lambda one: one.waiting),
-        Shown("Failed", right=True, whole=True, of=lambda one: one.failed),
+        Shown("Tasks", right=True, whole=True, of=lambda row: row.count),
+        Shown("Succeeded", right=True, whole=True, of=lambda row: row.succeeded),
+        Shown("Running", right=True, whole=True, of=lambda row: row.running),
+        Shown("Waiting", right=True, whole=True, of=lambda row: row.waiting),
+        Shown("Failed", right=True, whole=True, of=lambda row: row.failed),
         Shown("Time limit", right=True, whole=True, of=_time_limit),
     )
     if all(group.time_limit_ms is None for group in groups):

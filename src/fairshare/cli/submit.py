@@ -156,20 +156,20 @@ def described(
 def given_options(options: Mapping[str, object]) -> dict[str, Any]:
     """The options of a command line that have a value."""
     # Not a truth test: 0 is a given value.
-    given = {
+    chosen = {
         name: value
         for name, value in options.items()
         if value is not None and value is not False and value != ()
     }
-    if "time_ms" in given:
-        if "time_limit_ms" in given:
+    if "time_ms" in chosen:
+        if "time_limit_ms" in chosen:
             raise click.UsageError("--time and --time-limit: give one of both")
-        given["time_limit_ms"] = given.pop("time_ms")
-    if "nodelist" in given:
-        if given.keys() & {"hosts", "racks"}:
+        chosen["time_limit_ms"] = chosen.pop("time_ms")
+    if "nodelist" in chosen:
+        if chosen.keys() & {"hosts", "racks"}:
             raise click.UsageError("--nodelist, and --host or --rack: give one of both")
-        given["hosts"] = given["nodelist"]
-    return given
+        chosen["hosts"] = chosen["nodelist"]
+    return chosen
 
 
 def completed(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:

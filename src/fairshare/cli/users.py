@@ -116,12 +116,14 @@ def with_user(
     """The allocation file with a queue for a user, as the page of the configuration writes it.
     Raises InputError."""
     parts = {part.queue: part for part in form.read(text).parts}
-    known = {*parts, ROOT}
+    queues = {*parts, ROOT}
     full = f"{parent}.{_queue_name(name)}"
-    if parent not in known:
-        raise InputError("bad-edit", f"it has no queue {parent}: it has {', '.join(sorted(known))}")
+    if parent not in queues:
+        raise InputError(
+            "bad-edit", f"it has no queue {parent}: it has {', '.join(sorted(queues))}"
+        )
     marked = parent == ROOT or parts[parent].marked
-    if not (marked or any(one.startswith(f"{parent}.") for one in known)):
+    if not (marked or any(one.startswith(f"{parent}.") for one in queues)):
         raise InputError(
             "bad-edit",
             f"{parent} takes applications, and would take none any more with a queue in it: name"

@@ -75,21 +75,21 @@ def _explain_application(
     tasks: list[Task] = []
     if "/" in application:
         application, tasks = named_tasks(client, application)
-    waiting = {one.group for one in tasks if one.state == "WAITING"}
+    waiting = {task.group for task in tasks if task.state == "WAITING"}
 
     def about(group: str | None) -> bool:
         return not tasks or (bool(waiting) and group in (None, *waiting))
 
     if as_json:
         answer = client.connection.get(path_of(routes.LIST_REASONS, application))
-        answer["reasons"] = [one for one in answer["reasons"] if about(one.get("group"))]
+        answer["reasons"] = [reason for reason in answer["reasons"] if about(reason.get("group"))]
         print_json(answer)
         return
     if tasks and not waiting:
-        states = ", ".join(f"{one.group}/{one.index} is {one.state}" for one in tasks)
+        states = ", ".join(f"{task.group}/{task.index} is {task.state}" for task in tasks)
         click.echo(f"It is not waiting: {plain(states)}.")
         return
-    reasons = [one for one in client.reasons(application) if about(one.group)]
+    reasons = [reason for reason in client.reasons(application) if about(reason.group)]
     if not reasons:
         details = client.application(application)
         if details.state == "REJECTED":

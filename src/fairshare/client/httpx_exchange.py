@@ -68,11 +68,11 @@ class AsyncHttpxExchange:
         self._guarded = bool(token)
         checked = checking(url)
 
-        async def trace(event: str, found: dict[str, Any]) -> None:
+        async def trace(event: str, details: dict[str, Any]) -> None:
             try:
-                checked(event, found)
+                checked(event, details)
             except BaseException:
-                await found["return_value"].aclose()
+                await details["return_value"].aclose()
                 raise
 
         self._extensions = {"trace": trace} if transport is None else {}
@@ -105,11 +105,11 @@ def checking(url: str) -> Trace:
 
     hosts = [""]
 
-    def check(event: str, found: dict[str, Any]) -> None:
+    def check(event: str, details: dict[str, Any]) -> None:
         if event == "connection.connect_tcp.started":
-            hosts[0] = found["host"]
+            hosts[0] = details["host"]
         if event == "connection.connect_tcp.complete" and hosts[0] == urlsplit(url).hostname:
-            check_account(found["return_value"].get_extra_info("socket"), url)  # not a proxy
+            check_account(details["return_value"].get_extra_info("socket"), url)  # not a proxy
 
     return check
 
@@ -117,11 +117,11 @@ def checking(url: str) -> Trace:
 def closing(check: Trace) -> Trace:
     """The same, and a connection that is not sent anything is closed."""
 
-    def trace(event: str, found: dict[str, Any]) -> None:
+    def trace(event: str, details: dict[str, Any]) -> None:
         try:
-            check(event, found)
+            check(event, details)
         except BaseException:
-            found["return_value"].close()
+            details["return_value"].close()
             raise
 
     return trace

@@ -39,11 +39,11 @@ class Interpreter(msgspec.Struct, frozen=True):
     path: tuple[str, ...] = ()
     by_value: bool = False
 
-    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Variables of calls with those of a user, so that calls find the modules."""
-        own = given.get(_PATHS, "")
+        own = environment.get(_PATHS, "")
         paths = ":".join((*self.path, own) if own else self.path)
-        return {**given, **({_PATHS: paths} if paths else {})}
+        return {**environment, **({_PATHS: paths} if paths else {})}
 
     @contextlib.contextmanager
     def pickling(self) -> Iterator[None]:

@@ -131,15 +131,15 @@ class Course:
             names = [name for team in self.teams.values() for name in team.ids]
             return [container for name in names for container in self._client.containers(name)]
 
-        before = {one.id for one in containers() if one.state == work.RUNNING}
+        before = {container.id for container in containers() if container.state == work.RUNNING}
         if len(before) < 2 or not all(team.ids for team in self.teams.values()):
             return False
         restart()
-        after = {one.id: one for one in containers() if one.id in before}
+        after = {container.id: container for container in containers() if container.id in before}
         lost = [name for name in before if name not in after or (after[name].exit_code or 0) < 0]
         if lost:
             raise DemonstrationFailed(f"the crash has cost containers: {', '.join(sorted(lost))}")
-        ended = sum(one.over for one in after.values())
+        ended = sum(container.over for container in after.values())
         self._say(
             f"* the server was killed; another one has taken over: of {len(before)} containers"
             f" {len(before) - ended} run on, {ended} have ended meanwhile with their exit codes"

@@ -27,7 +27,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 class Timers(Protocol):
     """Delivers inputs at later instants."""
 
-    def after(self, delay_ms: int, given: Input) -> int:
+    def after(self, delay_ms: int, input_: Input) -> int:
         """Deliver an input after `delay_ms`; returns the timer's number."""
 
     def cancel(self, timer: int) -> None:
@@ -110,5 +110,5 @@ class SimulatedEngine:
                 self.stop(container)
 
     @staticmethod
-    def _not_started(given: Input) -> None:
+    def _not_started(input_: Input) -> None:
         raise RuntimeError("the simulated engine was not started, or is closed")

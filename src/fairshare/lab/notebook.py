@@ -57,15 +57,15 @@ def comparison_html(comparison: Comparison) -> str:
 
 def _checked(results: Rows[Any]) -> Sequence[Part | None]:
     columns: tuple[Shown[Result], ...] = (
-        Shown("Result", of=lambda one: Styled(one.result, COLOURS[one.result])),
-        Shown("File", of=lambda one: one.file),
-        Shown("Scenario", of=lambda one: one.name),
-        Shown("Checks", right=True, of=lambda one: one.checks),
+        Shown("Result", of=lambda result: Styled(result.result, COLOURS[result.result])),
+        Shown("File", of=lambda result: result.file),
+        Shown("Scenario", of=lambda result: result.name),
+        Shown("Checks", right=True, of=lambda result: result.checks),
     )
     problems: list[Part] = []
-    for one in results:
-        problems += [Styled(plain(problem_line(one.file, each))) for each in one.problems]
-        problems += [Styled(plain(line), "dim") for line in one.picture]
+    for result in results:
+        problems += [Styled(plain(problem_line(result.file, each))) for each in result.problems]
+        problems += [Styled(plain(line), "dim") for line in result.picture]
     return [list_table(columns, results), *problems]
 
 

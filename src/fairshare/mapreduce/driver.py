@@ -137,16 +137,22 @@ class JobDriver:
         return False
 
     def _double(self, kind: str, progress: GroupProgress, containers: Iterable[Container]) -> None:
-        attempts = [one for one in containers if one.group == kind and one.task is not None]
+        attempts = [
+            container
+            for container in containers
+            if container.group == kind and container.task is not None
+        ]
         durations_ms = [
-            one.finished_ms - one.allocated_ms
-            for one in attempts
-            if one.exit_code == 0 and one.finished_ms and one.allocated_ms
+            container.finished_ms - container.allocated_ms
+            for container in attempts
+            if container.exit_code == 0 and container.finished_ms and container.allocated_ms
         ]
         running = [
-            Run(one.task or 0, one.allocated_ms or 0, self._progress_of(kind, one))
-            for one in attempts
-            if not one.over and (kind, one.task or 0) not in self._doubled
+            Run(
+                container.task or 0, container.allocated_ms or 0, self._progress_of(kind, container)
+            )
+            for container in attempts
+            if not container.over and (kind, container.task or 0) not in self._doubled
         ]
         now_ms = int(time.time() * 1000)
         alive = sum(

@@ -208,12 +208,19 @@ class MapReduce:
 
     def _problems(self) -> list[str]:
         problems = []
-        work = [one for one in (self.mapper, self.reducer, self.combiner) if one is not None]
-        if len({isinstance(one, str) for one in work}) > 1:
+        work = [
+            function
+            for function in (self.mapper, self.reducer, self.combiner)
+            if function is not None
+        ]
+        if len({isinstance(function, str) for function in work}) > 1:
             problems.append(
                 "mapper, reducer and combiner: make all of them commands, or all Python functions"
             )
-        if any(isinstance(one, str) and (not one.strip() or "\0" in one) for one in work):
+        if any(
+            isinstance(function, str) and (not function.strip() or "\0" in function)
+            for function in work
+        ):
             problems.append("mapper, reducer and combiner: a command is a line for the shell")
         commands = isinstance(self.mapper, str)
         if commands and self.partitioner is not None:

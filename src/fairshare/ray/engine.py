@@ -137,17 +137,17 @@ def returned(
     A container that was granted there and launches later is kept; one that was launched and that
     the agent does not know has not started, and is aborted: its order was lost on the way.
     """
-    known = state.nodes.get(node.node)
+    known_node = state.nodes.get(node.node)
     inputs: list[Input] = []
-    if known is None:
+    if known_node is None:
         inputs.append(node)
-    elif state.offered(known) != node.total:
+    elif state.offered(known_node) != node.total:
         inputs.append(NodeResized(node.node, node.total))
     reported: dict[ContainerId, ContainerExited | None] = dict.fromkeys(running)
     reported.update((one.container, one) for one in ended)
     findings = reconcile_node(state, node.node, reported, may_start=True)
     inputs += findings.inputs
-    for container in known.containers if known is not None else ():
+    for container in known_node.containers if known_node is not None else ():
         if container in reported or container in state.running:
             continue
         if container in state.applications[application_of(container)].attempt.launched:

@@ -51,11 +51,11 @@ def token_problems(
     """
     if ray.token_file is not None:
         try:
-            found = Path(ray.token_file).stat()
+            status = Path(ray.token_file).stat()
         except OSError as error:
             yield f"token_file in [ray]: {ray.token_file} cannot be used: {cause(error)}"
             return
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             yield (
                 f"token_file in [ray]: {ray.token_file} must be a file of {user_name()} that others"
                 f" cannot read: chown {user_name()} and chmod 600 it"

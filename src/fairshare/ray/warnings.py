@@ -101,11 +101,11 @@ def drain(address: str, node_name: str, end_s: float) -> None:
     reasons: Any = import_module("ray.core.generated.autoscaler_pb2").DrainNodeReason
     client = raylet.GcsClient(address=address)
     nodes = client.get_all_node_info().values()
-    known = [one.node_id.hex() for one in nodes if one.node_name == node_name]
-    if not known:
+    identifiers = [one.node_id.hex() for one in nodes if one.node_name == node_name]
+    if not identifiers:
         raise RuntimeError("it does not know it")
     accepted, why = client.drain_node(
-        known[0],
+        identifiers[0],
         reasons.DRAIN_NODE_REASON_PREEMPTION,
         "its container ends: it was preempted or killed",
         int(end_s * 1000),

@@ -31,63 +31,63 @@ _WIDE: Final = (b"\xcf", b"\xd3")
 _WITHOUT_NUMBERS: Final = frozenset((str, bytes, bool, float, type(None)))
 
 
-def refusal_of(given: Input, encode: Callable[[Input], bytes]) -> RequestRefused | None:
+def refusal_of(input_: Input, encode: Callable[[Input], bytes]) -> RequestRefused | None:
     """The reason to refuse an input: a number is out of range, or it cannot be recorded.
 
     `encode` writes MessagePack, which marks each number of more than 32 bits with one of two bytes:
     where neither occurs, no number is out of range, and none is looked for.
     """
-    if _is_plain_report(given):
+    if _is_plain_report(input_):
         return None
     unrecordable: Exception | None = None
     try:
-        encoded = encode(given)
+        encoded = encode(input_)
     except Exception as error:
         unrecordable = error
     else:
-        if not (_WIDE[0] in encoded or _WIDE[1] in encoded or _has_lower_limit(given)):
+        if not (_WIDE[0] in encoded or _WIDE[1] in encoded or _has_lower_limit(input_)):
             return None
-    found = _out_of_range(given)
+    found = _out_of_range(input_)
     if found is not None:
         place, wrong = found
-        return _refused(given, "number-out-of-range", f"{place} is out of range: {wrong}")
+        return _refused(input_, "number-out-of-range", f"{place} is out of range: {wrong}")
     if unrecordable is not None:
         words = f"this cannot be recorded, and so is not done: {unrecordable}"
-        return _refused(given, "not-recordable", words)
+        return _refused(input_, "not-recordable", words)
     return None
 
 
-def _has_lower_limit(given: Input) -> bool:
+def _has_lower_limit(input_: Input) -> bool:
     """Whether it has a number whose limit 32 bits may exceed: that of a new application."""
-    return type(given) is SubmitApplication and given.number is not None
+    return type(input_) is SubmitApplication and input_.number is not None
 
 
-def _is_plain_report(given: Input) -> bool:
+def _is_plain_report(input_: Input) -> bool:
     """Whether it says only that a container has started or ended, with numbers in range: the most
     frequent inputs, whose container has more than 32 bits whatever else is there."""
-    if type(given) is ContainerStarted:
-        plain = not given.gpus
-    elif type(given) is ContainerExited:
+    if type(input_) is ContainerStarted:
+        plain = not input_.gpus
+    elif type(input_) is ContainerExited:
         plain = (
-            not given.diagnostics
-            and -GREATEST <= given.exit_code <= GREATEST
-            and -GREATEST <= given.peak_memory_mb <= GREATEST
-            and -GREATEST <= given.cpu_ms <= GREATEST
+            not input_.diagnostics
+            and -GREATEST <= input_.exit_code <= GREATEST
+            and -GREATEST <= input_.peak_memory_mb <= GREATEST
+            and -GREATEST <= input_.cpu_ms <= GREATEST
         )
     else:
         return False
-    container = given.container
+    container = input_.container
     return plain and type(container) is int and 0 <= container <= _GREATEST_CONTAINER
 
 
-def failure_of(given: Input, error: UndecidedError) -> RequestRefused:
+def failure_of(input_: Input, error: UndecidedError) -> RequestRefused:
     """The refusal of an input that could not be decided because of a bug in fairshare."""
     words = f"a defect of fairshare keeps this from being done ({error}); nothing has changed"
-    return _refused(given, "internal-error", words)
+    return _refused(input_, "internal-error", words)
 
 
-def _refused(given: Input, code: str, reason: str) -> RequestRefused:
-    application = getattr(given, "application", 0)
+def _refused(input_: Input, code: str, reason: str) -> RequestRefused:
+    application = getattr(input_, "application", 0)
     return RequestRefused(application if isinstance(application, int) else 0, code, reason)
 
 
@@ -102,26 +102,29 @@ def _out_of_range(value: Any, most: int = GREATEST) -> tuple[str, str] | None:
             return None
         return "", f"it is {_short(value)}; {most} is the most"
     if kind is tuple or kind is list:
-        for number, one in enumerate(value):
-            held = type(one)
-            if held is int and -GREATEST <= one <= GREATEST:
+        for number, element in enumerate(value):
+            held = type(element)
+            if held is int and -GREATEST <= element <= GREATEST:
                 continue
-            if held not in _WITHOUT_NUMBERS and (place := _out_of_range(one)) is not None:
+            if held not in _WITHOUT_NUMBERS and (place := _out_of_range(element)) is not None:
                 return _within(f"[{number}]", place)
     elif kind is dict:
-        for key, one in value.items():
-            if type(one) not in _WITHOUT_NUMBERS and (place := _out_of_range(one)) is not None:
+        for key, element in value.items():
+            if (
+                type(element) not in _WITHOUT_NUMBERS
+                and (place := _out_of_range(element)) is not None
+            ):
                 return _within(f"[{key}]", place)
     else:
         fields, values_of = _numbered_fields(kind)
-        for (name, default, limit), one in zip(fields, values_of(value), strict=True):
-            if not one or one is default:  # nothing has no number
+        for (name, default, limit), element in zip(fields, values_of(value), strict=True):
+            if not element or element is default:  # nothing has no number
                 continue
-            held = type(one)
-            if held is int and -limit <= one <= limit:
+            held = type(element)
+            if held is int and -limit <= element <= limit:
                 continue
             if held not in _WITHOUT_NUMBERS:
-                place = _out_of_range(one, limit)
+                place = _out_of_range(element, limit)
                 if place is not None:
                     return _within(name, place)
     return None

@@ -200,21 +200,21 @@ class Writer(dict[type, Way]):
         return way
 
     def _way(self, kind: type) -> Way:
-        found = self._kinds.of_class(kind)
-        if found is None:
+        stored = self._kinds.of_class(kind)
+        if stored is None:
             raise JournalError(
                 f"{kind.__module__}.{kind.__qualname__} does not belong into a snapshot: it has no"
                 " tag in `snapshot.py`"
             )
         if kind in self._kinds.packed:
             return self._opened
-        place = self.place(found.tag, found.fields)
-        if found.names is not None:
+        place = self.place(stored.tag, stored.fields)
+        if stored.names is not None:
             return lambda one: [NAMED, place, one.name]
         if issubclass(kind, Enum):
             return lambda one: [ENUM, place, one.value]
-        row = self._row(place, found)
-        return self.at_once(row) if found.structure else self.later(kind, row)
+        row = self._row(place, stored)
+        return self.at_once(row) if stored.structure else self.later(kind, row)
 
     def place(self, tag: str, fields: tuple[str, ...]) -> int:
         """The number of a kind with these fields."""
@@ -223,46 +223,46 @@ class Writer(dict[type, Way]):
             self.headers.append([tag, list(fields)])
         return place
 
-    def each(self, found: Any) -> list[Value]:
+    def each(self, values: Any) -> list[Value]:
         """Each of them as a value."""
         return [
             v if (t := type(v)) in _PLAIN or (t is int and _LEAST <= v < _MOST) else self[t](v)
-            for v in found
+            for v in values
         ]
 
     def at_once(self, row: Way) -> Way:
         """The way of what is written together with what it holds."""
         rows, numbers = self.rows, self._numbers
 
-        def way(one: Any) -> Value:
-            number = numbers.get(id(one))
+        def way(value: Any) -> Value:
+            number = numbers.get(id(value))
             if number is None:
-                written = row(one)
-                number = numbers[id(one)] = len(rows)
+                written = row(value)
+                number = numbers[id(value)] = len(rows)
                 rows.append(written)
             return [number]
 
         return way
 
-    def _opened(self, one: Any) -> Value:
+    def _opened(self, ended: Any) -> Value:
         """What is packed, as what it opens to; `later` keeps that until all is written."""
-        number = self._numbers.get(id(one))
+        number = self._numbers.get(id(ended))
         if number is None:
-            whole = one.open()
+            whole = ended.open()
             [number] = self[type(whole)](whole)
-            self._numbers[id(one)] = number
+            self._numbers[id(ended)] = number
         return [number]
 
     def later(self, kind: type, row: Way) -> Way:
         rows, numbers, todo = self.rows, self._numbers, self._todo
         self._row_of[kind] = row
 
-        def way(one: Any) -> Value:
-            number = numbers.get(id(one))
+        def way(value: Any) -> Value:
+            number = numbers.get(id(value))
             if number is None:
-                number = numbers[id(one)] = len(rows)
+                number = numbers[id(value)] = len(rows)
                 rows.append(None)
-                todo.append(one)
+                todo.append(value)
             return [number]
 
         return way
@@ -270,26 +270,27 @@ class Writer(dict[type, Way]):
     def _row(self, place: int, kind: Kind) -> Way:
         fields = kind.fields
         get = attrgetter(*fields) if len(fields) > 1 else None
-        known = {*fields, *kind.derived}
+        names = {*fields, *kind.derived}
         ways = self
 
-        def row(one: Any) -> Value:
-            if kind.unguarded and not vars(one).keys() <= known:
+        def row(instance: Any) -> Value:
+            if kind.unguarded and not vars(instance).keys() <= names:
                 raise JournalError(
-                    f"{type(one).__module__}.{type(one).__qualname__} has fields that `snapshot.py`"
-                    f" does not name: {', '.join(sorted(vars(one).keys() - known))}"
+                    f"{type(instance).__module__}.{type(instance).__qualname__} has fields that"
+                    " `snapshot.py` does not name:"
+                    f" {', '.join(sorted(vars(instance).keys() - names))}"
                 )
             try:
-                found = get(one) if get else [getattr(one, name) for name in fields]
+                values = get(instance) if get else [getattr(instance, name) for name in fields]
             except AttributeError:
-                found = [getattr(one, name, ABSENT_FIELD) for name in fields]
+                values = [getattr(instance, name, ABSENT_FIELD) for name in fields]
             return [
                 place,
                 *[
                     v
                     if (t := type(v)) in _PLAIN or (t is int and _LEAST <= v < _MOST)
                     else ways[t](v)
-                    for v in found
+                    for v in values
                 ],
             ]
 
@@ -370,18 +371,18 @@ class Reader:
             return ABSENT_FIELD
         raise ValueError(f"no value is written as {head}")
 
-    def _fill(self, one: Any, row: list[Value]) -> None:
+    def _fill(self, value: Any, row: list[Value]) -> None:
         head = row[0]
         if head >= 0:
-            self._forms[head].fill(one, self._values(row[1:]))
+            self._forms[head].fill(value, self._values(row[1:]))
         elif head == DICT:
             half = (len(row) + 1) // 2
             keys, values = self._values(row[1:half]), self._values(row[half:])
-            one.update(zip(keys, values, strict=True))
+            value.update(zip(keys, values, strict=True))
         elif head == SET:
-            one.update(self._values(row[1:]))
+            value.update(self._values(row[1:]))
         else:
-            one.extend(self._values(row[2:] if head == DEQUE else row[1:]))
+            value.extend(self._values(row[2:] if head == DEQUE else row[1:]))
 
 
 def _empty(row: list[Value]) -> Any:
@@ -416,13 +417,13 @@ class _Form:
             return self.kind.cls(*values)
         return self.kind.cls(**dict(zip(self._names, values, strict=True)))
 
-    def fill(self, one: Any, values: list[Any]) -> None:
+    def fill(self, instance: Any, values: list[Any]) -> None:
         """Give an object what was written of it."""
         for name, value in zip(self._names, values, strict=True):
             if value is not ABSENT_FIELD:
-                setattr(one, name, value)
+                setattr(instance, name, value)
         for name in self._later:
-            setattr(one, name, self.kind.defaults[name])
+            setattr(instance, name, self.kind.defaults[name])
 
     def named(self, value: Any) -> Any:
         """A member of an enumeration, or the object of a name."""

@@ -245,17 +245,17 @@ class Runtime:
 
     # How.
 
-    def _decide(self, given: Input, following: Input | None = None) -> tuple[Event, ...]:
+    def _decide(self, input_: Input, following: Input | None = None) -> tuple[Event, ...]:
         """One input at the present instant: decide it, and record it if something came of it."""
-        if type(given) is UpdateShares:
+        if type(input_) is UpdateShares:
             self._updated_ms = self._now_ms
-        events = self.manager.handle(self._now_ms, given, following)
+        events = self.manager.handle(self._now_ms, input_, following)
         if events:
             self._sequence += 1
             now_ms, pacing = self._now_ms, self._pacing
             pace = pacing.taken(now_ms, self._recorded_ms) if pacing.pending else ()
             self._recorded_ms = now_ms
-            record = Record(self._sequence, now_ms, given, events, pace)
+            record = Record(self._sequence, now_ms, input_, events, pace)
             self.journal.append(record)
             self._pending.append(record)
         return events
@@ -274,22 +274,22 @@ class Runtime:
                 self._note(events)
         steps += before  # behind the inputs, whose places callers count on
 
-    def _accept(self, given: Input, following: Input | None) -> tuple[Event, ...]:
+    def _accept(self, input_: Input, following: Input | None) -> tuple[Event, ...]:
         """Decide an input from outside, or refuse it before anything has changed."""
-        if type(given) in _OWN:
-            return self._decide(given)
-        refusal = refusal_of(given, self._encode)
+        if type(input_) in _OWN:
+            return self._decide(input_)
+        refusal = refusal_of(input_, self._encode)
         if refusal is not None:
             self.manager.state.settle()  # the input before left that to this one
             return (refusal,)
         try:
-            return self._decide(given, following)
+            return self._decide(input_, following)
         except UndecidedError as error:
             if self._on_undecided is None:
                 raise
             self.manager.state.settle()
-            self._on_undecided(given, error)
-            return (failure_of(given, error),)
+            self._on_undecided(input_, error)
+            return (failure_of(input_, error),)
 
     def _note(self, events: Sequence[Event]) -> None:
         if self._beats.note(events):
@@ -305,13 +305,13 @@ class Runtime:
         interval_ms = self.manager.scheduler.clock_interval_ms()
         if interval_ms is None or self._now_ms - self._updated_ms <= interval_ms:
             return []
-        if all(type(given) in _OWN for given in inputs):
+        if all(type(update) in _OWN for update in inputs):
             return []
-        given = UpdateShares()
+        update = UpdateShares()
         self._pacing.updated(self._now_ms)
-        events = self._decide(given)
+        events = self._decide(update)
         self._note(events)
-        return [(given, events)] if events else []
+        return [(update, events)] if events else []
 
     def _settle(self, now_ms: int, enough: Enough | None = None) -> None:
         now_ms = self._now_ms = max(now_ms, self._now_ms)
@@ -403,14 +403,14 @@ class Runtime:
     def _update(self) -> None:
         self._provoke(UpdateShares())
 
-    def _provoke(self, given: Input) -> tuple[Event, ...]:
+    def _provoke(self, input_: Input) -> tuple[Event, ...]:
         """Decide an input of the runtime itself; it is a step only if it has events."""
-        events = self._decide(given)
+        events = self._decide(input_)
         if events:
-            self._steps.append((given, events))
+            self._steps.append((input_, events))
             self._note(events)
         else:
-            self._pacing.quiet(type(given), self._now_ms)
+            self._pacing.quiet(type(input_), self._now_ms)
         return events
 
     def _beat(self, node: str) -> tuple[Event, ...]:

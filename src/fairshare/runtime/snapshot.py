@@ -172,15 +172,15 @@ def add_family(family: AnyFamily) -> None:
     A thread that reads a snapshot and the loop that writes one may do so at the same time.
     """
     with _adding:
-        for one in family.stored_classes:
-            if one.tag not in STORED.by_tag:
+        for stored in family.stored_classes:
+            if stored.tag not in STORED.by_tag:
                 STORED.add(
-                    one.tag,
-                    one.cls,
-                    *(_CLUSTER if one.state else ()),
-                    *one.fields,
-                    derived=(*(("handlers", "sizes") if one.state else ()), *one.derived),
-                    names=one.names,
+                    stored.tag,
+                    stored.cls,
+                    *(_CLUSTER if stored.state else ()),
+                    *stored.fields,
+                    derived=(*(("handlers", "sizes") if stored.state else ()), *stored.derived),
+                    names=stored.names,
                 )
 
 

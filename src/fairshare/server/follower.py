@@ -188,14 +188,14 @@ class Follower:
             if kept.found.done() and now_s - kept.since_s > KEPT_S:
                 del self._kept[other]
         key = msgspec.json.encode(question)
-        known = self._kept.get(key)
-        if known is None or not known.answers(question, sequence):
+        earlier = self._kept.get(key)
+        if earlier is None or not earlier.answers(question, sequence):
             found = asyncio.create_task(self._found(caller, question, form))
             found.add_done_callback(lambda task: task.cancelled() or task.exception())
-            known = self._kept[key] = _Kept(found, now_s, sequence)
+            earlier = self._kept[key] = _Kept(found, now_s, sequence)
         try:
             async with asyncio.timeout(within_s):
-                answer: _Answer = await asyncio.shield(known.found)
+                answer: _Answer = await asyncio.shield(earlier.found)
                 return answer
         except TimeoutError:
             raise self._late(within_s) from None

@@ -109,10 +109,10 @@ def _flat(calls: Iterable[Sequence[Pending]]) -> Iterator[Pending]:
         yield from call
 
 
-def _subject(given: Input) -> ApplicationId | str | None:
+def _subject(input_: Input) -> ApplicationId | str | None:
     """The application or the node that an input is about; None: neither, as a submission."""
-    container = getattr(given, "container", None)
+    container = getattr(input_, "container", None)
     if container is not None:
         return application_of(container)
-    number: ApplicationId | None = getattr(given, "application", None)
-    return getattr(given, "node", None) if number is None else number
+    number: ApplicationId | None = getattr(input_, "application", None)
+    return getattr(input_, "node", None) if number is None else number

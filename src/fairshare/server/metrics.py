@@ -409,21 +409,21 @@ class StateMetrics:
         sums: dict[str, UserCounts] = {}
         for user in order:
             label = labels.get(user, OTHER_USERS)
-            one = counts[user]
+            count = counts[user]
             if label not in sums:
-                sums[label] = copy.copy(one)
+                sums[label] = copy.copy(count)
                 continue
             both = sums[label]
-            both.used, both.pending = add(both.used, one.used), add(both.pending, one.pending)
-            both.containers += one.containers
-            both.running += one.running
-            both.waiting += one.waiting
-        for label, one in sums.items():
-            containers.add_metric([label], one.containers)
-            applications.add_metric([label, "running"], one.running)
-            applications.add_metric([label, "waiting"], one.waiting)
-            self._add(vectors["used"], [label], one.used)
-            self._add(vectors["pending"], [label], one.pending)
+            both.used, both.pending = add(both.used, count.used), add(both.pending, count.pending)
+            both.containers += count.containers
+            both.running += count.running
+            both.waiting += count.waiting
+        for label, count in sums.items():
+            containers.add_metric([label], count.containers)
+            applications.add_metric([label, "running"], count.running)
+            applications.add_metric([label, "waiting"], count.waiting)
+            self._add(vectors["used"], [label], count.used)
+            self._add(vectors["pending"], [label], count.pending)
         yield from (containers, applications, *vectors.values())
 
     def _owed(self, queues: Sequence[QueueView]) -> Metric:

@@ -65,7 +65,7 @@ MAX_RETREAT_MS = 1_000
 _log = logging.getLogger("fairshare.service")
 
 
-def log_undecided(given: Input, error: UndecidedError) -> None:
+def log_undecided(input_: Input, error: UndecidedError) -> None:
     """Log that a valid input was refused."""
     _log.error("refused because of a defect of fairshare: %s", error, exc_info=error)
 
@@ -207,14 +207,14 @@ class Service:
 
     # For writers.
 
-    async def ask(self, given: Input) -> tuple[Event, ...]:
+    async def ask(self, input_: Input) -> tuple[Event, ...]:
         """Feed one input; returns its events once they are recorded.
 
         Raises InputError with the code of the refusal, `busy`, `disk-full`, `no-database` or
         `stopping`.
         """
-        self._check_accepts((given,))
-        (answer,) = self._enqueue((given,))
+        self._check_accepts((input_,))
+        (answer,) = self._enqueue((input_,))
         events = await answer
         refusal = _refusal(events)
         if refusal is not None:

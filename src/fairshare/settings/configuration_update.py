@@ -81,15 +81,17 @@ def read_xml(document: str | bytes) -> Update:
     return _read(found if isinstance(found, dict) else {})
 
 
-def _read(found: dict[str, Any]) -> Update:
-    removed = [_text(one, _REMOVE) for one in _listed(found.get(_REMOVE))]
-    globals_ = [entry for one in _listed(found.get(_GLOBAL)) for entry in _entries(one, _GLOBAL)]
+def _read(document: dict[str, Any]) -> Update:
+    removed = [_text(element, _REMOVE) for element in _listed(document.get(_REMOVE))]
+    globals_ = [
+        entry for element in _listed(document.get(_GLOBAL)) for entry in _entries(element, _GLOBAL)
+    ]
     return Update(
         remove=tuple(removed),
-        add=tuple(_change(one, _ADD) for one in _listed(found.get(_ADD))),
-        update=tuple(_change(one, _UPDATE) for one in _listed(found.get(_UPDATE))),
+        add=tuple(_change(element, _ADD) for element in _listed(document.get(_ADD))),
+        update=tuple(_change(element, _UPDATE) for element in _listed(document.get(_UPDATE))),
         globals=tuple(globals_),
-        ignored=tuple(key for key in found if key not in (*_KNOWN, _FEDERATION)),
+        ignored=tuple(key for key in document if key not in (*_KNOWN, _FEDERATION)),
     )
 
 

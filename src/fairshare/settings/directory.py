@@ -50,11 +50,11 @@ def check_certificate(server: ServerSettings, root: Node, problems: Problems) ->
     if certificate is None and key is None:
         return
     if certificate is None or key is None:
-        given, missing = ("certificate", "key") if key is None else ("key", "certificate")
+        present, missing = ("certificate", "key") if key is None else ("key", "certificate")
         problems.error(
-            place(given),
+            place(present),
             "tls",
-            f"{given} without {missing}: TLS needs both; name the {missing} below [server] too",
+            f"{present} without {missing}: TLS needs both; name the {missing} below [server] too",
         )
         return
     unreadable = False

@@ -19,16 +19,16 @@ def own_identifier(site: Site, problems: Problems) -> str:
     ResourceManager. Reports an error if it cannot be found."""
     if not site.boolean(ENABLED, False, problems):
         return ""
-    known = site.strings(ALL, problems)
+    identifiers = site.strings(ALL, problems)
     identifier, hint = site.string(OWN, "", problems), ""
     if not identifier:
-        here = [one for one in known if is_of_this_machine(_host_of(site, one, problems))]
+        here = [one for one in identifiers if is_of_this_machine(_host_of(site, one, problems))]
         identifier = here[0] if len(here) == 1 else ""
         hint = f"; the addresses of {', '.join(here) or 'none of them'} are of this machine"
-    if identifier not in known:
+    if identifier not in identifiers:
         message = (
             f"{ENABLED} is true: set {OWN} to the one of {ALL}"
-            f" ({', '.join(known) or 'none'}) that this server is{hint}"
+            f" ({', '.join(identifiers) or 'none'}) that this server is{hint}"
         )
         problems.error(site.place(OWN, ENABLED), "address", message, "does not start")
     return identifier

@@ -126,11 +126,11 @@ def nearest(name: str) -> str | None:
     )
     folded = {candidate.lower(): candidate for candidate in known_names()}
     best, likeness = "", _LEAST_LIKENESS
-    for candidate in (*ranked[:_MOST_COMPARED], *(folded[found] for found in near)):
+    for candidate in (*ranked[:_MOST_COMPARED], *(folded[alike] for alike in near)):
         letters = difflib.SequenceMatcher(None, written, candidate.lower()).ratio()
-        found = (letters + _in_common(words, _words(candidate))) / 2
-        if found > likeness:
-            best, likeness = candidate, found
+        alike = (letters + _in_common(words, _words(candidate))) / 2
+        if alike > likeness:
+            best, likeness = candidate, alike
     return best or None
 
 

@@ -52,11 +52,12 @@ def amounts_above(reason: Reason, limit: Resource, most: Resource) -> list[Resou
     used, wanted = reason.used or limit, reason.wanted or limit
     steps = [
         tuple(
-            max(old, one + count * more) for old, one, more in zip(limit, used, wanted, strict=True)
+            max(old, amount + count * more)
+            for old, amount, more in zip(limit, used, wanted, strict=True)
         )
         for count in range(1, min(max(reason.containers, 1), MOST_STEPS) + 1)
     ]
-    last = tuple(max(old, one) for old, one in zip(limit, most, strict=True))
+    last = tuple(max(old, amount) for old, amount in zip(limit, most, strict=True))
     return [*(step for step in steps if step != last), last]
 
 

@@ -57,11 +57,11 @@ def read_types(site: Site, problems: Problems) -> ResourceTypes:
     return ResourceTypes((*_UNITS, *types), (*_UNITS.values(), *types.values()))
 
 
-def _wrong_name(name: str, found: Collection[str]) -> str:
+def _wrong_name(name: str, names: Collection[str]) -> str:
     """Why Hadoop refuses a type of this name beside those that were found; empty if it does not."""
     if not name:
         return "a part of the list is empty: Incomplete configuration for resource type ''"
-    if name in found:
+    if name in names:
         return f"'{name}' specified twice"
     if name in (*_UNITS, "memory"):
         return (

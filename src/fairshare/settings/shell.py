@@ -252,11 +252,11 @@ def parse_head(text: str) -> Head:
     >>> parse_head("gpu1").address, parse_head("[fd00::1]:901").address
     ('gpu1:900', '[fd00::1]:901')
     """
-    found = re.fullmatch(_HEAD, text)
-    port = int(found[3] or ROOTS_RAY_PORT) if found else 0
-    if found is None or not 0 < port < 65_536:
+    match = re.fullmatch(_HEAD, text)
+    port = int(match[3] or ROOTS_RAY_PORT) if match else 0
+    if match is None or not 0 < port < 65_536:
         raise ValueError(f"{text!r} is not HOST or HOST:PORT, such as gpu1 or [fd00::1]:900")
-    return Head(found[1] or found[2], port)
+    return Head(match[1] or match[2], port)
 
 
 class RaySettings(msgspec.Struct, frozen=True):
@@ -469,11 +469,11 @@ def read_tree(
     that belong to schedulers, by name.
     """
     structs = {**_STRUCTS, **(sections or {})}
-    known = (*structs, *SECTIONS)
-    tables = {name: node for name, node in (root.entries or {}).items() if name in known}
+    names = (*structs, *SECTIONS)
+    tables = {name: node for name, node in (root.entries or {}).items() if name in names}
     for name, place in root.keys.items():
         if name not in tables:
-            listed = ", ".join(f"[{one}]" for one in known)
+            listed = ", ".join(f"[{one}]" for one in names)
             problems.error(place, RULE, f"{name!r} is unknown: there are {listed}")
     reader = Reader(problems, RULE, typed=True)
     values: dict[str, Any] = {

@@ -39,15 +39,15 @@ PAST_MS = 60_000
 _INVALID = "invalid-booking"
 
 
-def make(scheduler: Scheduler, step: Step, given: MakeBooking) -> None:
+def make(scheduler: Scheduler, step: Step, request: MakeBooking) -> None:
     """Make or replace a booking; raises Refusal."""
     state = scheduler.state
-    _check_administrator(scheduler, given.user, given.groups)
-    booking = given.booking
+    _check_administrator(scheduler, request.user, request.groups)
+    booking = request.booking
     before = state.bookings.get(booking.name)
-    if before is None and given.replace:
+    if before is None and request.replace:
         raise Refusal("unknown-booking", no_booking(booking.name))
-    if before is not None and not given.replace:
+    if before is not None and not request.replace:
         raise Refusal(_INVALID, f"there is a booking {booking.name!r} already: change or cancel it")
     if before is None and len(state.bookings) >= MOST_BOOKINGS:
         raise Refusal(_INVALID, f"there are {MOST_BOOKINGS:,} bookings already: cancel some first")
@@ -57,23 +57,23 @@ def make(scheduler: Scheduler, step: Step, given: MakeBooking) -> None:
         booking,
         queue=full_name(booking.queue),
         spans=spans,
-        made_by=booking.made_by or given.user,
+        made_by=booking.made_by or request.user,
     )
     _check_room(state, booking)
     step.emit(BookingMade(booking))
     _advance(scheduler, step)
 
 
-def cancel(scheduler: Scheduler, step: Step, given: CancelBooking) -> None:
+def cancel(scheduler: Scheduler, step: Step, request: CancelBooking) -> None:
     """Cancel a booking; raises Refusal."""
-    _check_administrator(scheduler, given.user, given.groups)
-    if given.name not in scheduler.state.bookings:
-        raise Refusal("unknown-booking", no_booking(given.name))
-    step.emit(BookingCancelled(given.name))
+    _check_administrator(scheduler, request.user, request.groups)
+    if request.name not in scheduler.state.bookings:
+        raise Refusal("unknown-booking", no_booking(request.name))
+    step.emit(BookingCancelled(request.name))
     _advance(scheduler, step)
 
 
-def advance(scheduler: Scheduler, step: Step, given: AdvanceBookings) -> None:
+def advance(scheduler: Scheduler, step: Step, request: AdvanceBookings) -> None:
     """Keep what is to be kept now; nothing happens before that is another."""
     due_ms = scheduler.state.bookings_ms
     if due_ms is not None and due_ms <= step.now_ms:

@@ -11,7 +11,7 @@ from fairshare.core.model.usage import BudgetUse
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
 
 
-def update(scheduler: Scheduler, step: Step, given: UpdateUsage) -> None:
+def update(scheduler: Scheduler, step: Step, request: UpdateUsage) -> None:
     """Let past usage enter the orders, and look at the budgets; nothing happens before that is
     due."""
     state = scheduler.state

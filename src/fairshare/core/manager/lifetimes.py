@@ -128,17 +128,17 @@ class Starts:
         self._lifetimes = lifetimes
         self.awaited: list[ApplicationId] = []  # in one step, until `resume`
 
-    def check(self, step: Step, given: SubmitApplication) -> None:
+    def check(self, step: Step, submission: SubmitApplication) -> None:
         """Raise Refusal for conditions that name what does not exist, or contradict each other."""
-        for condition in given.start.after:
+        for condition in submission.start.after:
             if condition.application not in self._state.applications:
                 raise Refusal("unknown-application", no_application(self._name(condition)))
             if condition.outcome not in _ENDS:
                 raise Refusal("invalid-condition", f"an outcome is one of {', '.join(_ENDS)}")
-        deadline_ms = given.deadline_ms
+        deadline_ms = submission.deadline_ms
         if deadline_ms and deadline_ms <= step.now_ms:
             raise Refusal("invalid-deadline", "the deadline is not in the future")
-        if deadline_ms and deadline_ms <= given.start.begin_ms:
+        if deadline_ms and deadline_ms <= submission.start.begin_ms:
             raise Refusal("invalid-deadline", "the deadline is not after the begin")
 
     def begin(self, step: Step, application: Application) -> None:

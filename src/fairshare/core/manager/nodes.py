@@ -87,49 +87,49 @@ def _order_of_preemption(node: Node) -> list[ContainerAllocated]:
     return sorted((*node.containers.values(), *node.ending.values()), key=rank)
 
 
-def join(scheduler: Scheduler, step: Step, given: NodeJoined) -> None:
+def join(scheduler: Scheduler, step: Step, report: NodeJoined) -> None:
     """Add a node, or resize it if it is known.
 
     A decommissioned node is ignored until an administrator undrains it.
     """
     state = scheduler.state
-    drain = state.drains.get(given.node)
-    node = state.nodes.get(given.node)
+    drain = state.drains.get(report.node)
+    node = state.nodes.get(report.node)
     if node is not None:
-        _resize(scheduler, step, node, given.total)
+        _resize(scheduler, step, node, report.total)
         return
     if drain is not None and drain.deadline_ms is not None:
         return
-    step.emit(NodeAdded(given.node, given.total, given.rack, given.attributes, given.host))
+    step.emit(NodeAdded(report.node, report.total, report.rack, report.attributes, report.host))
     if drain is not None:
-        step.emit(NodeDrained(given.node, given.total))
-        step.emit(NodeTotalChanged(given.node, state.none))
+        step.emit(NodeDrained(report.node, report.total))
+        step.emit(NodeTotalChanged(report.node, state.none))
     scheduler.node_changed(step)
 
 
-def lose(scheduler: Scheduler, lives: Lifecycle, step: Step, given: NodeLost) -> None:
+def lose(scheduler: Scheduler, lives: Lifecycle, step: Step, report: NodeLost) -> None:
     """Remove a node and complete its containers as aborted. Raises Refusal."""
-    node = scheduler.state.nodes.get(given.node)
+    node = scheduler.state.nodes.get(report.node)
     if node is None:
-        raise _unknown(given.node)
+        raise _unknown(report.node)
     for container in scheduler.in_order_of_end(node):
         step.emit(
             ContainerCompleted(container, ExitCode.ABORTED, "Container released on a *lost* node")
         )
-    forget_overcommit(scheduler, step, given.node)
-    step.emit(NodeRemoved(given.node))
+    forget_overcommit(scheduler, step, report.node)
+    step.emit(NodeRemoved(report.node))
     scheduler.node_changed(step)
 
 
-def resize(scheduler: Scheduler, step: Step, given: NodeResized) -> None:
+def resize(scheduler: Scheduler, step: Step, report: NodeResized) -> None:
     """Change a node's total; for a drained node, the total after it is undrained. Raises
     Refusal."""
-    node = scheduler.state.nodes.get(given.node)
+    node = scheduler.state.nodes.get(report.node)
     if node is None:
-        raise _unknown(given.node)
-    if not _resize(scheduler, step, node, given.total):
+        raise _unknown(report.node)
+    if not _resize(scheduler, step, node, report.total):
         scheduler.node_changed(step)
-    limit_overcommit(scheduler, step, given.node, given.overcommit_timeout_ms)
+    limit_overcommit(scheduler, step, report.node, report.overcommit_timeout_ms)
 
 
 def _resize(scheduler: Scheduler, step: Step, node: Node, total: tuple[int, ...]) -> bool:
@@ -145,46 +145,46 @@ def _resize(scheduler: Scheduler, step: Step, node: Node, total: tuple[int, ...]
     return True
 
 
-def drain(scheduler: Scheduler, step: Step, given: DrainNode | DecommissionNode) -> None:
+def drain(scheduler: Scheduler, step: Step, request: DrainNode | DecommissionNode) -> None:
     """Stop the allocation of containers on a node; a decommissioned node also leaves the cluster
     when it is empty, or at its deadline. Raises Refusal."""
-    _check_administrator(scheduler, given)
+    _check_administrator(scheduler, request)
     state = scheduler.state
-    node = state.nodes.get(given.node)
+    node = state.nodes.get(request.node)
     if node is None:
-        raise _unknown(given.node)
+        raise _unknown(request.node)
     deadline_ms = None
-    if isinstance(given, DecommissionNode):
-        deadline_ms = step.now_ms + max(0, given.timeout_ms)
-    before = state.drains.get(given.node)
+    if isinstance(request, DecommissionNode):
+        deadline_ms = step.now_ms + max(0, request.timeout_ms)
+    before = state.drains.get(request.node)
     if before is not None:
         if before.deadline_ms != deadline_ms:
-            step.emit(NodeDrained(given.node, before.total, deadline_ms))
+            step.emit(NodeDrained(request.node, before.total, deadline_ms))
         return
-    forget_overcommit(scheduler, step, given.node)
-    step.emit(NodeDrained(given.node, node.total, deadline_ms))
+    forget_overcommit(scheduler, step, request.node)
+    step.emit(NodeDrained(request.node, node.total, deadline_ms))
     if node.reservation is not None:
-        step.emit(ReservationDropped(given.node))
+        step.emit(ReservationDropped(request.node))
     for application in tuple(node.promised):
-        step.emit(PreemptedRoomChanged(given.node, application, state.none))
+        step.emit(PreemptedRoomChanged(request.node, application, state.none))
     scheduler.node_changed(step)
 
 
-def undrain(scheduler: Scheduler, step: Step, given: UndrainNode) -> None:
+def undrain(scheduler: Scheduler, step: Step, request: UndrainNode) -> None:
     """Allow containers on a node again; a node that has left is allowed to join again. Raises
     Refusal."""
-    _check_administrator(scheduler, given)
+    _check_administrator(scheduler, request)
     state = scheduler.state
-    drain = state.drains.get(given.node)
+    drain = state.drains.get(request.node)
     if drain is None:
-        if given.node not in state.nodes:
-            raise _unknown(given.node)
+        if request.node not in state.nodes:
+            raise _unknown(request.node)
         return
-    step.emit(NodeUndrained(given.node))
-    node = state.nodes.get(given.node)
+    step.emit(NodeUndrained(request.node))
+    node = state.nodes.get(request.node)
     if node is not None:
         if node.total != drain.total:
-            step.emit(NodeTotalChanged(given.node, drain.total))
+            step.emit(NodeTotalChanged(request.node, drain.total))
         scheduler.node_changed(step)
 
 
@@ -196,12 +196,12 @@ def shrink(scheduler: Scheduler, step: Step, name: str) -> None:
         scheduler.node_changed(step)
 
 
-def set_safe_mode(scheduler: Scheduler, step: Step, given: SetSafeMode) -> None:
+def set_safe_mode(scheduler: Scheduler, step: Step, request: SetSafeMode) -> None:
     """Switch the safe mode, in which no application is admitted and no container allocated.
     Raises Refusal."""
-    _check_administrator(scheduler, given)
-    if scheduler.state.safe_mode != given.on:
-        step.emit(SafeModeChanged(given.on, given.user))
+    _check_administrator(scheduler, request)
+    if scheduler.state.safe_mode != request.on:
+        step.emit(SafeModeChanged(request.on, request.user))
 
 
 def refuse_in_safe_mode(scheduler: Scheduler, step: Step) -> bool:
@@ -229,9 +229,9 @@ class _Order(Protocol):
     def groups(self) -> tuple[str, ...]: ...
 
 
-def _check_administrator(scheduler: Scheduler, given: _Order) -> None:
-    user = given.user
-    if user and not scheduler.may_administer("", user, given.groups):
+def _check_administrator(scheduler: Scheduler, request: _Order) -> None:
+    user = request.user
+    if user and not scheduler.may_administer("", user, request.groups):
         raise Refusal("access-denied", f"User {user} does not administer the cluster")
 
 

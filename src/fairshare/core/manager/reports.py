@@ -34,23 +34,23 @@ _PAUSES_END_MS = 250  # and at multiples of it: those of a million tasks would b
 _OUT_OF_MEMORY = ExitCode.KILLED_EXCEEDING_MEMORY
 
 
-def started(state: State, step: Step, given: ContainerStarted) -> None:
+def started(state: State, step: Step, report: ContainerStarted) -> None:
     """An engine reports that a container runs."""
-    container = given.container
+    container = report.container
     application = state.applications.get(application_of(container))
     if application is None or container not in application.attempt.containers:
         return
     if container not in state.running:
-        step.emit(ContainerRunning(container, given.holds_room, given.gpus))
+        step.emit(ContainerRunning(container, report.holds_room, report.gpus))
     if state.failing:
         node_name = application.attempt.containers[container].node
         if node_name in state.failing:
             step.emit(NodeRecovered(node_name))
 
 
-def exited(state: State, step: Step, given: ContainerExited) -> None:
+def exited(state: State, step: Step, report: ContainerExited) -> None:
     """An engine reports that a container ended; if it was completed before, its room is freed."""
-    container = given.container
+    container = report.container
     node = state.ending.get(container) if state.ending else None
     if node is not None:
         step.emit(RoomFreed(container, node))
@@ -63,29 +63,29 @@ def exited(state: State, step: Step, given: ContainerExited) -> None:
     if record is None:
         return
     assignment = launched_ms = None
-    if given.exit_code:
+    if report.exit_code:
         launched_ms = attempt.launched.get(container)
         assignment = application.tasks.assigned.get(container)
     at_limit = False
-    if assignment is not None and (given.timed_out or given.exit_code == _OUT_OF_MEMORY):
+    if assignment is not None and (report.timed_out or report.exit_code == _OUT_OF_MEMORY):
         group = application.tasks.groups[assignment.group].spec
         at_limit = group.max_attempts is None and group.command.end_signal is None
     step.emit(
         ContainerCompleted(
             container,
-            given.exit_code,
-            given.diagnostics,
-            given.peak_memory_mb,
-            given.cpu_ms,
+            report.exit_code,
+            report.diagnostics,
+            report.peak_memory_mb,
+            report.cpu_ms,
             state.running.get(container) or False,
-            given.cannot_start,
+            report.cannot_start,
             at_limit,
-            given.timed_out,
+            report.timed_out,
         )
     )
-    if given.node_failed:
-        _pause_node(state, step, record.node, given.diagnostics)
-    elif assignment is not None and launched_ms is not None and may_fail_again(given.exit_code):
+    if report.node_failed:
+        _pause_node(state, step, record.node, report.diagnostics)
+    elif assignment is not None and launched_ms is not None and may_fail_again(report.exit_code):
         _pause_task(step, application, assignment, launched_ms)
 
 
@@ -122,21 +122,21 @@ def tasks_due(step: Step, application: Application) -> bool:
     return True
 
 
-def node_due(state: State, step: Step, given: NodeDue) -> None:
+def node_due(state: State, step: Step, due: NodeDue) -> None:
     """Try a node again whose pause is over."""
-    known = state.failing.get(given.node)
+    known = state.failing.get(due.node)
     if known is not None and known.until_ms is not None and known.until_ms <= step.now_ms:
-        step.emit(NodeTried(given.node))
+        step.emit(NodeTried(due.node))
 
 
-def forget(state: State, step: Step, given: ForgetApplications) -> None:
+def forget(state: State, step: Step, request: ForgetApplications) -> None:
     """Forget applications that are over. An application for which a node still keeps preempted
     room stays until a later call."""
     promised = {number for node in state.nodes.values() for number in node.promised}
     applications = state.applications
     forgotten = tuple(
         number
-        for number in dict.fromkeys(given.applications)
+        for number in dict.fromkeys(request.applications)
         if number in applications and applications[number].over and number not in promised
     )
     if forgotten:

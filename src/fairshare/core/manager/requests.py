@@ -20,19 +20,19 @@ from fairshare.wording import counted
 
 
 def change_labels(
-    scheduler: Scheduler, step: Step, given: AddLabels | RemoveLabels | LabelNodes
+    scheduler: Scheduler, step: Step, request: AddLabels | RemoveLabels | LabelNodes
 ) -> None:
     """Add or remove partitions, or assign nodes to them; raises Refusal."""
-    user = given.user
-    if user and not scheduler.may_administer("", user, given.groups):
+    user = request.user
+    if user and not scheduler.may_administer("", user, request.groups):
         raise Refusal("access-denied", f"User {user} does not administer the cluster")
-    match given:
+    match request:
         case AddLabels():
-            scheduler.add_labels(step, given.labels)
+            scheduler.add_labels(step, request.labels)
         case RemoveLabels():
-            scheduler.remove_labels(step, given.labels)
+            scheduler.remove_labels(step, request.labels)
         case LabelNodes():
-            scheduler.label_nodes(step, given.nodes, known=given.known)
+            scheduler.label_nodes(step, request.nodes, known=request.known)
 
 
 def check_tasks(scheduler: Scheduler, application: Application, tasks: Sequence[TaskGroup]) -> None:

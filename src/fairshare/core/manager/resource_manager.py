@@ -122,19 +122,19 @@ Change = (
 def check_actor(
     scheduler: Scheduler,
     application: Application,
-    given: Change,
+    request: Change,
 ) -> None:
     """Raise Refusal unless the user owns the application or administers its queue.
 
     An empty user name means the system itself, which is always permitted.
     """
-    user = given.user
+    user = request.user
     if not user or user == application.user:
         return
-    if not scheduler.may_administer(application.queue, user, given.groups):
+    if not scheduler.may_administer(application.queue, user, request.groups):
         raise Refusal(
             "access-denied",
-            f"User {user} does not have permission to change application {given.application}:"
+            f"User {user} does not have permission to change application {request.application}:"
             f" only its owner {application.user} may, and who administers queue"
             f" {application.queue}",
         )
@@ -216,7 +216,7 @@ class ResourceManager:
         return self._state
 
     def handle(
-        self, now_ms: int, given: Input, following: Input | None = None
+        self, now_ms: int, input_: Input, following: Input | None = None
     ) -> tuple[Event, ...]:
         """Decide on one input; the events have been applied to the state when this returns.
 
@@ -233,9 +233,9 @@ class ResourceManager:
         events = step.events
         try:
             try:
-                self._inputs[type(given)](step, given)
+                self._inputs[type(input_)](step, input_)
             except Refusal as refusal:
-                application = getattr(given, "application", 0)
+                application = getattr(input_, "application", 0)
                 step.emit(RequestRefused(application, refusal.code, refusal.reason))
             self.scheduler.settle(step)
             if events:
@@ -246,13 +246,13 @@ class ResourceManager:
                 following is None
                 or state.applications
                 or type(following) is not NodeJoined
-                or type(given) is not NodeJoined
+                or type(input_) is not NodeJoined
             ):
                 state.settle()
         except Exception as error:
             if events or isinstance(error, InvariantViolation):
                 raise
-            raise UndecidedError(f"{type(given).__name__}: {error!r}") from error
+            raise UndecidedError(f"{type(input_).__name__}: {error!r}") from error
         return tuple(events)
 
     def _follow_more(self, step: Step, followed: int) -> None:
@@ -278,39 +278,39 @@ class ResourceManager:
 
     # Nodes and configuration.
 
-    def _load_configuration(self, step: Step, given: LoadConfiguration) -> None:
-        self.scheduler.load(step, given.settings, given.epoch_ms)
+    def _load_configuration(self, step: Step, request: LoadConfiguration) -> None:
+        self.scheduler.load(step, request.settings, request.epoch_ms)
         budgets.follow(self._state, step)
 
-    def _reload_refused(self, step: Step, given: ReloadRefused) -> None:
+    def _reload_refused(self, step: Step, request: ReloadRefused) -> None:
         self.scheduler.go_back(step)
 
-    def _overcommit_over(self, step: Step, given: OvercommitOver) -> None:
-        nodes.enforce_overcommit(self.scheduler, step, given.node)
+    def _overcommit_over(self, step: Step, over: OvercommitOver) -> None:
+        nodes.enforce_overcommit(self.scheduler, step, over.node)
 
-    def _node_beat(self, step: Step, given: NodeBeat) -> None:
-        if given.node in self._state.drains:
-            nodes.shrink(self.scheduler, step, given.node)
-        elif not self._state.safe_mode and not self._state.waits_for_node(given.node):
-            self.scheduler.beat(step, given.node)
+    def _node_beat(self, step: Step, beat: NodeBeat) -> None:
+        if beat.node in self._state.drains:
+            nodes.shrink(self.scheduler, step, beat.node)
+        elif not self._state.safe_mode and not self._state.waits_for_node(beat.node):
+            self.scheduler.beat(step, beat.node)
 
-    def _update_shares(self, step: Step, given: UpdateShares) -> None:
+    def _update_shares(self, step: Step, request: UpdateShares) -> None:
         if not self._state.safe_mode:
             self.scheduler.update(step)
 
-    def _tidy_queues(self, step: Step, given: TidyQueues) -> None:
+    def _tidy_queues(self, step: Step, request: TidyQueues) -> None:
         self.scheduler.tidy(step)
 
-    def _preempt_containers(self, step: Step, given: PreemptContainers) -> None:
+    def _preempt_containers(self, step: Step, request: PreemptContainers) -> None:
         if not self._state.safe_mode:
             self.scheduler.preempt(step)
 
     # Applications, as clients submit and change them.
 
-    def _submit(self, step: Step, given: SubmitApplication) -> None:
+    def _submit(self, step: Step, submission: SubmitApplication) -> None:
         if nodes.refuse_in_safe_mode(self.scheduler, step):
             return
-        number = self._state.next_application if given.number is None else given.number
+        number = self._state.next_application if submission.number is None else submission.number
         if number in self._state.applications:
             raise Refusal("repeated-number", f"there is an application {number} already")
         if not 1 <= number < self._state.next_application + NUMBERS_AHEAD:
@@ -319,34 +319,34 @@ class ResourceManager:
                 f"{number} is far beyond the numbers of applications so far: ask for a new one",
             )
         try:
-            groups.check_groups(given.tasks)
-            self.scheduler.check_labels(given)
-            self._starts.check(step, given)
-            queue, priority = self.scheduler.place(step, given)
-            tasks = self._limited(queue, given.tasks)
-            if tasks is not given.tasks:
-                given = msgspec.structs.replace(given, tasks=tasks)
-            self._check_tasks(step, number, queue, given.tasks)
-            budgets.check(self._state, step.now_ms, queue, given)
+            groups.check_groups(submission.tasks)
+            self.scheduler.check_labels(submission)
+            self._starts.check(step, submission)
+            queue, priority = self.scheduler.place(step, submission)
+            tasks = self._limited(queue, submission.tasks)
+            if tasks is not submission.tasks:
+                submission = msgspec.structs.replace(submission, tasks=tasks)
+            self._check_tasks(step, number, queue, submission.tasks)
+            budgets.check(self._state, step.now_ms, queue, submission)
         except Refusal as refusal:
             if refusal.code == UNPLACEABLE:
                 # As in Hadoop: the client gets the error, and the application exists until killed.
-                step.emit(ApplicationSubmitted(number, given, full_name(given.queue), 0))
+                step.emit(ApplicationSubmitted(number, submission, full_name(submission.queue), 0))
                 step.emit(RequestRefused(number, refusal.code, refusal.reason))
                 return
             step.emit(
-                ApplicationRejected(number, given, refusal.code, refusal.reason, refusal.queue)
+                ApplicationRejected(number, submission, refusal.code, refusal.reason, refusal.queue)
             )
             return
-        step.emit(ApplicationSubmitted(number, given, queue, priority))
+        step.emit(ApplicationSubmitted(number, submission, queue, priority))
         self._starts.begin(step, self._state.applications[number])
 
-    def _reserve_application(self, step: Step, given: ReserveApplication) -> None:
-        step.emit(ApplicationNumberTaken(max(self._state.next_application, given.at_least)))
+    def _reserve_application(self, step: Step, request: ReserveApplication) -> None:
+        step.emit(ApplicationNumberTaken(max(self._state.next_application, request.at_least)))
 
-    def _continue_numbers(self, step: Step, given: ContinueNumbers) -> None:
-        last = max(self._state.next_application - 1, given.application)
-        step.emit(NumbersContinued(last, given.first_container))
+    def _continue_numbers(self, step: Step, request: ContinueNumbers) -> None:
+        last = max(self._state.next_application - 1, request.application)
+        step.emit(NumbersContinued(last, request.first_container))
 
     def _check_tasks(
         self, step: Step, number: ApplicationId, queue: str, tasks: Sequence[TaskGroup]
@@ -393,31 +393,31 @@ class ResourceManager:
             )
         return application
 
-    def _master_registered(self, step: Step, given: MasterRegistered) -> None:
-        application = self._not_over(given.application)
+    def _master_registered(self, step: Step, request: MasterRegistered) -> None:
+        application = self._not_over(request.application)
         prepared = application.submission.prepared
         if application.attempt.master is None and not application.attempt.comes_back and prepared:
-            raise Refusal("not-running", f"the master of {given.application} does not run yet")
+            raise Refusal("not-running", f"the master of {request.application} does not run yet")
         if not application.attempt.registered:
             self._lives.go_live(step, application)
 
-    def _unregister_master(self, step: Step, given: UnregisterMaster) -> None:
-        application = self._running(given.application)
+    def _unregister_master(self, step: Step, request: UnregisterMaster) -> None:
+        application = self._running(request.application)
         if application.attempt.unregistered is None:
-            step.emit(MasterUnregistered(application.id, given.final_status, given.diagnostics))
+            step.emit(MasterUnregistered(application.id, request.final_status, request.diagnostics))
             if (
                 application.attempt.master not in application.containers
             ):  # its master has no container
                 self._lives.end_unregistered(step, application)
 
-    def _request_containers(self, step: Step, given: RequestContainers) -> None:
-        self._lives.ask(step, self._running(given.application), given.requests)
+    def _request_containers(self, step: Step, request: RequestContainers) -> None:
+        self._lives.ask(step, self._running(request.application), request.requests)
 
-    def _release_containers(self, step: Step, given: ReleaseContainers) -> None:
-        application = self._running(given.application)
-        for container in given.containers:
+    def _release_containers(self, step: Step, request: ReleaseContainers) -> None:
+        application = self._running(request.application)
+        for container in request.containers:
             self._check_live(application, container)
-        for container in dict.fromkeys(given.containers):
+        for container in dict.fromkeys(request.containers):
             step.emit(
                 ContainerCompleted(container, ExitCode.ABORTED, "Container released by application")
             )
@@ -426,126 +426,129 @@ class ResourceManager:
         if container not in application.containers:
             raise Refusal("unknown-container", f"{container} is not one of its live containers")
 
-    def _launch_container(self, step: Step, given: LaunchContainer) -> None:
-        application = self._running(given.application)
-        self._check_live(application, given.container)
-        if given.container in application.attempt.launched:
-            raise Refusal("already-launched", f"container {given.container} runs something already")
-        limit_ms = given.time_limit_ms
+    def _launch_container(self, step: Step, request: LaunchContainer) -> None:
+        application = self._running(request.application)
+        self._check_live(application, request.container)
+        if request.container in application.attempt.launched:
+            raise Refusal(
+                "already-launched", f"container {request.container} runs something already"
+            )
+        limit_ms = request.time_limit_ms
         if application.submission.driver is not None:  # masters of Hadoop's have lifetimes
             if limit_ms is None:
                 limit_ms = limit_in(self._time_limits, application.queue).default_ms
             self._check_time(application.queue, [limit_ms])
-        step.emit(ContainerLaunched(given.container, given.command, time_limit_ms=limit_ms))
+        step.emit(ContainerLaunched(request.container, request.command, time_limit_ms=limit_ms))
 
-    def _add_tasks(self, step: Step, given: AddTasks) -> None:
-        application = self._running(given.application)
-        groups.check_groups(given.tasks, [g.spec for g in application.tasks.groups])
-        tasks = self._limited(application.queue, given.tasks)
+    def _add_tasks(self, step: Step, request: AddTasks) -> None:
+        application = self._running(request.application)
+        groups.check_groups(request.tasks, [g.spec for g in application.tasks.groups])
+        tasks = self._limited(application.queue, request.tasks)
         self._check_tasks(step, application.id, application.queue, tasks)
         check_tasks(self.scheduler, application, tasks)
-        step.emit(TasksAdded(given.application, tasks))
+        step.emit(TasksAdded(request.application, tasks))
         self._lives.ask_for_groups(step, application)
 
-    def _change_blacklist(self, step: Step, given: ChangeBlacklist) -> None:
-        self._running(given.application)
-        add = tuple(place for place in given.add if place not in given.remove)
-        step.emit(BlacklistChanged(given.application, add, given.remove))
+    def _change_blacklist(self, step: Step, request: ChangeBlacklist) -> None:
+        self._running(request.application)
+        add = tuple(place for place in request.add if place not in request.remove)
+        step.emit(BlacklistChanged(request.application, add, request.remove))
 
-    def _finish(self, step: Step, given: FinishApplication) -> None:
-        application = self._not_over(given.application)
-        state = ApplicationState.FINISHED if given.succeeded else ApplicationState.FAILED
-        self._lives.end(step, application, state, given.diagnostics)
+    def _finish(self, step: Step, request: FinishApplication) -> None:
+        application = self._not_over(request.application)
+        state = ApplicationState.FINISHED if request.succeeded else ApplicationState.FAILED
+        self._lives.end(step, application, state, request.diagnostics)
 
-    def _kill(self, step: Step, given: KillApplication) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
+    def _kill(self, step: Step, request: KillApplication) -> None:
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
         if (
             application.attempt.unregistered is None
         ):  # else it ends with its master's status, as in Hadoop
-            self._lives.end(step, application, ApplicationState.KILLED, given.diagnostics)
+            self._lives.end(step, application, ApplicationState.KILLED, request.diagnostics)
 
-    def _kill_task(self, step: Step, given: KillTask) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
-        groups.check_killable(application, given.group, given.task)
-        self._lives.kill_task(step, application, given.group, given.task, given.diagnostics)
+    def _kill_task(self, step: Step, request: KillTask) -> None:
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
+        groups.check_killable(application, request.group, request.task)
+        self._lives.kill_task(step, application, request.group, request.task, request.diagnostics)
 
-    def _move(self, step: Step, given: MoveApplication) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
-        user, groups = given.user, given.groups
+    def _move(self, step: Step, request: MoveApplication) -> None:
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
+        user, groups = request.user, request.groups
         if user and not (
-            self.scheduler.may_submit(given.queue, user, groups)
-            or self.scheduler.may_administer(given.queue, user, groups)
+            self.scheduler.may_submit(request.queue, user, groups)
+            or self.scheduler.may_administer(request.queue, user, groups)
         ):
             raise Refusal(
-                "access-denied", f"User {user} does not have permission to submit to {given.queue}"
+                "access-denied",
+                f"User {user} does not have permission to submit to {request.queue}",
             )
         board = application.tasks.groups
         self._check_time(
-            full_name(given.queue),
+            full_name(request.queue),
             [group.spec.time_limit_ms for group in board if group.waits or group.running],
         )
-        self.scheduler.move(step, application, given.queue)
+        self.scheduler.move(step, application, request.queue)
 
-    def _set_priority(self, step: Step, given: SetPriority) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
-        self.scheduler.set_priority(step, application, given.priority)
+    def _set_priority(self, step: Step, request: SetPriority) -> None:
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
+        self.scheduler.set_priority(step, application, request.priority)
 
-    def _update(self, step: Step, given: UpdateApplication) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
-        limit_ms = given.changes.time_limit_ms
+    def _update(self, step: Step, request: UpdateApplication) -> None:
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
+        limit_ms = request.changes.time_limit_ms
         if limit_ms is not None:
             self._check_time(application.queue, [limit_ms or None])
         check = partial(self._check_tasks, step, application.id, application.queue)
-        user, groups = given.user, given.groups
+        user, groups = request.user, request.groups
         updates.update(
             step,
             self._lives,
             self._starts,
             check,
             application,
-            given.changes,
+            request.changes,
             administers=not user or self.scheduler.may_administer(application.queue, user, groups),
         )
 
-    def _change_lifetime(self, step: Step, given: ChangeLifetime) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
-        self._lifetimes.change(step, application, given.expires_ms)
+    def _change_lifetime(self, step: Step, request: ChangeLifetime) -> None:
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
+        self._lifetimes.change(step, application, request.expires_ms)
 
-    def _lifetime_over(self, step: Step, given: LifetimeOver) -> None:
-        application = self._state.applications.get(given.application)
+    def _lifetime_over(self, step: Step, over: LifetimeOver) -> None:
+        application = self._state.applications.get(over.application)
         if application is not None and lifetimes.is_over(step, application):
             state = ApplicationState.KILLED
             self._lives.end(step, application, state, lifetimes.diagnostics(application))
 
     def _defer(
-        self, step: Step, given: HoldApplication | ReleaseApplication | RequeueApplication
+        self, step: Step, request: HoldApplication | ReleaseApplication | RequeueApplication
     ) -> None:
-        application = self._not_over(given.application)
-        check_actor(self.scheduler, application, given)
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
         change = {
             HoldApplication: self._starts.hold,
             ReleaseApplication: self._starts.release,
             RequeueApplication: self._starts.requeue,
-        }[type(given)]
+        }[type(request)]
         change(step, application)
 
-    def _begin_due(self, step: Step, given: BeginDue) -> None:
-        application = self._state.applications.get(given.application)
+    def _begin_due(self, step: Step, due: BeginDue) -> None:
+        application = self._state.applications.get(due.application)
         if application is not None and not application.over:
             self._starts.due(step, application)
 
-    def _tasks_due(self, step: Step, given: TasksDue) -> None:
-        application = self._state.applications.get(given.application)
+    def _tasks_due(self, step: Step, due: TasksDue) -> None:
+        application = self._state.applications.get(due.application)
         if application is not None and reports.tasks_due(step, application):
             self._lives.ask_for_missing(step, application)
 
-    def _gang_due(self, step: Step, given: GangDue) -> None:
-        application = self._state.applications.get(given.application)
+    def _gang_due(self, step: Step, due: GangDue) -> None:
+        application = self._state.applications.get(due.application)
         if application is not None and application.attempt.active:
-            self._lives.gang_due(step, application, given.group)
+            self._lives.gang_due(step, application, due.group)

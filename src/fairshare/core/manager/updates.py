@@ -81,17 +81,17 @@ def _changed_groups(
             " limits and how many run",
         )
     if changes.group and changes.group not in [one.spec.name for one in board.groups]:
-        known = ", ".join(one.spec.name for one in board.groups)
+        names = ", ".join(one.spec.name for one in board.groups)
         raise Refusal(
             "unknown-group",
-            f"application {number} has no group of tasks {changes.group}: it has {known}",
+            f"application {number} has no group of tasks {changes.group}: it has {names}",
         )
     unknown = set(changes.sizes) - {*lives.state.types.names}
     if unknown:
-        known = ", ".join(lives.state.types.names)
+        names = ", ".join(lives.state.types.names)
         raise Refusal(
             "unknown-resource",
-            f"there is no resource type {', '.join(sorted(unknown))}; there are {known}",
+            f"there is no resource type {', '.join(sorted(unknown))}; there are {names}",
         )
     changed = board.changed(changes, lives.state.types)
     nothing_waits = changes.sizes and not any(board.groups[place].waits for place in changed)

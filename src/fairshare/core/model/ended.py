@@ -230,12 +230,12 @@ def _board(packed: bytes) -> TaskBoard:
 @lru_cache(OPENED)
 def _attempt(application: EndedApplication) -> Attempt:
     """Its last attempt."""
-    found = _opened(application.packed)
-    attempt = Attempt(application, found.number, found.types)
+    packed = _opened(application.packed)
+    attempt = Attempt(application, packed.number, packed.types)
     submitted_ms = application.submitted_ms  # nearly always the same; then one object for both
-    attempt.started_ms = submitted_ms if found.started_ms == submitted_ms else found.started_ms
-    attempt.next_container = found.next_container
-    attempt.master = found.master
-    attempt.unregistered = found.unregistered
-    attempt.blacklist = dict.fromkeys(found.blacklist) or NOTHING
+    attempt.started_ms = submitted_ms if packed.started_ms == submitted_ms else packed.started_ms
+    attempt.next_container = packed.next_container
+    attempt.master = packed.master
+    attempt.unregistered = packed.unregistered
+    attempt.blacklist = dict.fromkeys(packed.blacklist) or NOTHING
     return attempt

@@ -15,12 +15,12 @@ from fairshare.core.model.work import TaskGroup
 def again(application: Application, *, failed: bool) -> SubmitApplication:
     """The application once more; with `failed` only its tasks that did not succeed, with the
     indexes and lines that they had."""
-    given = application.submission
+    submission = application.submission
     if not application.over:
         raise ValueError("it has not ended: wait for its end, or kill it first")
-    if given.driver is None and not given.tasks:
+    if submission.driver is None and not submission.tasks:
         raise ValueError("its master did not run in it: submit it again as you did before")
-    commands = [group.command for group in given.tasks] + [given.driver or None]
+    commands = [group.command for group in submission.tasks] + [submission.driver or None]
     if any(one is not None and (one.is_callable or one.is_launch_context) for one in commands):
         raise ValueError(
             "it ran what a program had sent, which is not kept after its end: let the program"
@@ -32,9 +32,9 @@ def again(application: Application, *, failed: bool) -> SubmitApplication:
             " again from there"
         )
     if failed:
-        given = msgspec.structs.replace(given, tasks=_left(application))
+        submission = msgspec.structs.replace(submission, tasks=_left(application))
     return msgspec.structs.replace(
-        given, number=None, recovering=False, start=NO_CONDITIONS, deadline_ms=0
+        submission, number=None, recovering=False, start=NO_CONDITIONS, deadline_ms=0
     )
 
 

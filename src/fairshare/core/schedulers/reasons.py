@@ -409,12 +409,12 @@ class _View(NamedTuple):
     preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
 
 
-def _together(found: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
+def _together(causes: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
     """The reasons, each with all others in `also`, since all must be removed."""
     replace = msgspec.structs.replace
-    beside = [*found, *(deeper for one in more for deeper in (replace(one, also=()), *one.also))]
+    beside = [*causes, *(deeper for one in more for deeper in (replace(one, also=()), *one.also))]
     return [
-        replace(one, also=tuple(other for other in beside if other is not one)) for one in found
+        replace(one, also=tuple(other for other in beside if other is not one)) for one in causes
     ]
 
 

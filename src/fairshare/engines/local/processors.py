@@ -96,17 +96,21 @@ class OwnProcessors:
         """
         if not vcores or vcores > len(self._processors):
             return ()
-        free = Counter(one.memory for one in self._processors if self._held[one.number] <= 0)
+        free = Counter(
+            processor.memory for processor in self._processors if self._held[processor.number] <= 0
+        )
         wanted = {self._near.get(gpu, UNKNOWN) for gpu in gpus} - {UNKNOWN}
 
-        def order(one: Processor) -> tuple[int, bool, bool, int, Processor]:
-            few = free[one.memory] < vcores
+        def order(processor: Processor) -> tuple[int, bool, bool, int, Processor]:
+            few = free[processor.memory] < vcores
             return (
-                max(0, self._held[one.number]),
-                bool(wanted) and one.memory not in wanted,
+                max(0, self._held[processor.number]),
+                bool(wanted) and processor.memory not in wanted,
                 few,
-                -free[one.memory],
-                one,
+                -free[processor.memory],
+                processor,
             )
 
-        return tuple(sorted(one.number for one in sorted(self._processors, key=order)[:vcores]))
+        return tuple(
+            sorted(processor.number for processor in sorted(self._processors, key=order)[:vcores])
+        )

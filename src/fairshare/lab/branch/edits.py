@@ -274,15 +274,15 @@ def _numbered(world: World) -> tuple[World, ApplicationId]:
     following = 1 if world.origin is None else world.origin.manager().state.next_application
     entries = []
     for entry in world.entries:
-        given = entry.input
-        if type(given) is ReserveApplication:
-            following = max(following, given.at_least) + 1
-        elif type(given) is ContinueNumbers:
-            following = max(following, given.application + 1)
-        elif type(given) is SubmitApplication:
-            number = following if given.number is None else given.number
+        input_ = entry.input
+        if type(input_) is ReserveApplication:
+            following = max(following, input_.at_least) + 1
+        elif type(input_) is ContinueNumbers:
+            following = max(following, input_.application + 1)
+        elif type(input_) is SubmitApplication:
+            number = following if input_.number is None else input_.number
             following = max(following, number + 1)
-            entry = replace(entry, input=replace(given, number=number))
+            entry = replace(entry, input=replace(input_, number=number))
         entries.append(entry)
     return replace(world, entries=tuple(entries)), following
 
@@ -337,11 +337,13 @@ def with_workload(world: World, workload: Workload) -> Edited:
     all_lives, typical_ms = dict(world.lives), dict(world.typical_ms)
     last = max((entry.number for entry in entries), default=0)
     for number, arrival in enumerate(arrivals, numbers):
-        given = replace(arrival.submission, number=number)
+        submission = replace(arrival.submission, number=number)
         at_ms = world.begin_ms + arrival.at_ms
-        entries.append(Entry(at_ms, last, 0, given))
-        queues[number] = full_name(given.queue)
-        for group, (spec, group_plan) in enumerate(zip(given.tasks, arrival.plans, strict=True)):
+        entries.append(Entry(at_ms, last, 0, submission))
+        queues[number] = full_name(submission.queue)
+        for group, (spec, group_plan) in enumerate(
+            zip(submission.tasks, arrival.plans, strict=True)
+        ):
             for task in range(spec.count):
                 all_lives[number, group, task] = _lives(group_plan, task, start_ms)
             typical_ms[number, group] = group_plan.duration_ms(0)
@@ -460,17 +462,17 @@ def until(world: World, end_ms: int) -> World:
 # All.
 
 
-def _at_the_beginning(world: World, given: Input) -> Entry:
+def _at_the_beginning(world: World, input_: Input) -> Entry:
     """An input that comes right after the state, or the settings and nodes, with which the world
     begins."""
     if world.origin is not None:
-        return Entry(world.begin_ms, world.origin.position.sequence, 0, given)
+        return Entry(world.begin_ms, world.origin.position.sequence, 0, input_)
     first = next(one for one in world.entries if type(one.input) is LoadConfiguration)
     for entry in world.entries:
         if type(entry.input) is SubmitApplication or entry.at_ms > first.at_ms:
             break
         first = entry
-    return replace(first, input=given, after=(), delay_ms=0)
+    return replace(first, input=input_, after=(), delay_ms=0)
 
 
 def _in_order(entries: Sequence[Entry]) -> tuple[Entry, ...]:

@@ -145,11 +145,11 @@ class Following:
             if self._open is None:
                 with Estimates.read(self._directory, state.epoch_ms) as read:
                     self._open = set() if read is None else read.open_ones()
-            known = {one for one in self._open if has_news(*one, state)}
-            if known:
+            resolved = {one for one in self._open if has_news(*one, state)}
+            if resolved:
                 with Estimates.open(self._directory, state.epoch_ms) as estimates:
-                    estimates.fill_in({number for number, _ in known}, state)
-                self._open -= known
+                    estimates.fill_in({number for number, _ in resolved}, state)
+                self._open -= resolved
         except (sqlite3.Error, SideFileError) as error:
             print(f"estimates: {cause(error)}", file=sys.stderr)
 

@@ -278,15 +278,15 @@ class RunTimes:
         return None if donor is None else donor.first_ms
 
 
-def _of(known: OrderedDict[Kind, _Item], kind: Kind, make: Callable[[], _Item]) -> _Item:
+def _of(kinds: OrderedDict[Kind, _Item], kind: Kind, make: Callable[[], _Item]) -> _Item:
     """What is known of a kind, which is now the newest."""
-    items = known.get(kind)
+    items = kinds.get(kind)
     if items is None:
-        items = known[kind] = make()
-        if len(known) > MOST_KINDS:
-            known.popitem(last=False)
+        items = kinds[kind] = make()
+        if len(kinds) > MOST_KINDS:
+            kinds.popitem(last=False)
     else:
-        known.move_to_end(kind)
+        kinds.move_to_end(kind)
     return items
 
 

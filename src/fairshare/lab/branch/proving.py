@@ -116,15 +116,15 @@ class _Search:
         manager = origin.manager()
         self._manager = manager
         self._state = state = manager.state
-        known = state.applications.get(number)
-        if known is None:
+        application = state.applications.get(number)
+        if application is None:
             raise InputError("unknown-application", f"there is no application {number}")
         limits = manager.scheduler.limits_of(number)
-        found = reasons(known, limits, state, origin.position.now_ms)
-        if not found:
+        causes = reasons(application, limits, state, origin.position.now_ms)
+        if not causes:
             raise InputError("not-waiting", f"application {number} waits for nothing")
-        self._application: Application = known
-        self._reason = found[0]
+        self._application: Application = application
+        self._reason = causes[0]
         self._family = family_of(manager.scheduler.name)
         scheduler: Any = manager.scheduler  # each has its settings in its state
         self._settings = scheduler.state.settings
@@ -375,6 +375,6 @@ class _Search:
             yield _done(f"{name} of {one.user} ends", PRICE_OF_END, given, f"kill {name}")
 
 
-def _done(words: str, price: int, given: Input, command: str = "") -> _Candidate:
+def _done(words: str, price: int, input_: Input, command: str = "") -> _Candidate:
     full = f"fairshare {command}" if command else ""
-    return _Candidate(Action(words, price, full), given)
+    return _Candidate(Action(words, price, full), input_)

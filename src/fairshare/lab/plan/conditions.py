@@ -63,11 +63,11 @@ class Condition(msgspec.Struct, frozen=True):
             limit = old * (1 + self.percent / 100)
         return new > limit if self.above else new < limit
 
-    def value(self, found: Sums | None) -> float | None:
+    def value(self, sums: Sums | None) -> float | None:
         """The metric in these sums; None: they have none."""
-        if found is None:
+        if sums is None:
             return None
-        value: float | None = getattr(found, self.metric)
+        value: float | None = getattr(sums, self.metric)
         return value
 
 

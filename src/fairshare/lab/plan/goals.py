@@ -85,24 +85,24 @@ def ways(
 
     if reached(Step("as it is", configuration, edits), 0).meets:
         raise Failure(f"the goal {goal.text!r} is met without a further change")
-    found: list[Way] = []
+    ways_there: list[Way] = []
     failed: list[Reached] = []
     for kind in _kinds(world, goal, configuration, edits):
         last = None
         for tried, step in enumerate(kind, 1):
             last = reached(step, tried)
             if last.meets:
-                found.append(Way(step, last))
+                ways_there.append(Way(step, last))
                 break
         else:
             failed += [] if last is None else [last]
-    if not found:
+    if not ways_there:
         values = "; ".join(f"{one.change}: {_amount(goal, one.value)}" for one in failed)
         raise Failure(
             f"no change that was tried meets the goal {goal.text!r}. The largest of each kind:"
             f" {values or 'there was none'}"
         )
-    return found
+    return ways_there
 
 
 def _amount(goal: Condition, value: float | None) -> str:

@@ -324,22 +324,24 @@ def sums(
 ) -> Sums:
     """The sums of some applications; all that are not refused used `whole` MB·ms together."""
     everything = list(applications)
-    outcomes = [one for one in everything if one.number not in refused]
-    waits = sorted(one.wait_ms for one in outcomes if one.wait_ms is not None)
-    turnarounds = [one.turnaround_ms for one in outcomes if one.turnaround_ms is not None]
-    slowdowns = [one.slowdown for one in outcomes if one.slowdown is not None]
+    outcomes = [outcome for outcome in everything if outcome.number not in refused]
+    waits = sorted(outcome.wait_ms for outcome in outcomes if outcome.wait_ms is not None)
+    turnarounds = [
+        outcome.turnaround_ms for outcome in outcomes if outcome.turnaround_ms is not None
+    ]
+    slowdowns = [outcome.slowdown for outcome in outcomes if outcome.slowdown is not None]
     return Sums(
         applications=len(everything),
-        refused=sum(one.refused for one in everything),
-        unfinished=sum(not one.state for one in outcomes),
-        containers=sum(one.containers for one in outcomes),
-        preempted=sum(one.preempted for one in outcomes),
+        refused=sum(outcome.refused for outcome in everything),
+        unfinished=sum(not outcome.state for outcome in outcomes),
+        containers=sum(outcome.containers for outcome in outcomes),
+        preempted=sum(outcome.preempted for outcome in outcomes),
         wait_p50=_rank(waits, 50),
         wait_p95=_rank(waits, 95),
         turnaround_mean=mean(turnarounds) if turnarounds else None,
         slowdown_mean=mean(slowdowns) if slowdowns else None,
-        lost_gb_hours=sum(one.lost for one in outcomes) / (1024 * 3_600_000),
-        share=sum(one.used for one in outcomes) / whole if whole else 0.0,
+        lost_gb_hours=sum(outcome.lost for outcome in outcomes) / (1024 * 3_600_000),
+        share=sum(outcome.used for outcome in outcomes) / whole if whole else 0.0,
     )
 
 

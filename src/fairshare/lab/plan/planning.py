@@ -447,12 +447,14 @@ def _first_early(world: World, run: Outcomes) -> Pause | None:
     timers = world.timers
     made: Counter[int] = Counter()
     for grant in run.grants:
-        known = recorded.get(grant.container)
-        known_ms = world.end_ms if known is None else known.at_ms
+        recorded_grant = recorded.get(grant.container)
+        known_ms = world.end_ms if recorded_grant is None else recorded_grant.at_ms
         early_ms = known_ms - grant.at_ms
         if early_ms < -NEAR_MS:
             return None
-        if early_ms > NEAR_MS or (early_ms > 0 and known is not None and known.node != grant.node):
+        if early_ms > NEAR_MS or (
+            early_ms > 0 and recorded_grant is not None and recorded_grant.node != grant.node
+        ):
             at = bisect_right(timers, grant.at_ms)
             until_ms = min(known_ms, timers[at]) if at < len(timers) else known_ms
             return Pause(grant.at_ms, until_ms, made[grant.at_ms])

@@ -103,7 +103,7 @@ class Cluster:
         """How long the scenario has been running, in its own time."""
         return self.now_ms - EPOCH_MS
 
-    def feed(self, given: Input) -> tuple[Event, ...]:
+    def feed(self, input_: Input) -> tuple[Event, ...]:
         """Tell the manager something, after what time alone has brought; a refusal is among the
         events."""
         state, now_ms = self.state, self.now_ms
@@ -112,17 +112,17 @@ class Cluster:
         usage_ms = state.next_usage_ms()
         if usage_ms is not None and usage_ms <= now_ms:
             self._handle(inputs.UpdateUsage())
-        return self._handle(given)
+        return self._handle(input_)
 
-    def _handle(self, given: Input) -> tuple[Event, ...]:
-        events = self.manager.handle(self.now_ms, given)
+    def _handle(self, input_: Input) -> tuple[Event, ...]:
+        events = self.manager.handle(self.now_ms, input_)
         for listener in self.listeners:
             listener(events)
         return events
 
-    def call(self, given: Input) -> tuple[Event, ...]:
+    def call(self, input_: Input) -> tuple[Event, ...]:
         """As `feed`; raises InputError if it was refused."""
-        events = self.feed(given)
+        events = self.feed(input_)
         for event in events:
             if isinstance(event, RequestRefused | ApplicationRejected):
                 raise InputError(event.code, event.reason)

@@ -42,13 +42,13 @@ MOST_BYTES: Final = 10_000_000
 def fill_in(root: Node, names: Iterable[str], directory: Path | None, problems: Problems) -> None:
     """Replace paths below `config`, `reload` and `write` by texts. `names` are the files that a
     directory may have; `directory` is the scenario's, None if it is not a file itself."""
-    known = tuple(names)
+    fields = tuple(names)
     config = (root.entries or {}).get("config")
     if config is not None and config.is_scalar and not config.empty:
-        _read_directory(config, known, directory, problems)
+        _read_directory(config, fields, directory, problems)
     for files in _mappings(root):
         for name, node in (files.entries or {}).items():
-            if name in known and _is_path(node):
+            if name in fields and _is_path(node):
                 _replace(node, _text_of(node, directory, problems))
 
 

@@ -81,7 +81,7 @@ def check(
     return msgspec.structs.replace(problem, found=_named(expected.expected, actual))
 
 
-def equal(expected: Any, found: Any) -> bool:
+def equal(expected: Any, actual: Any) -> bool:
     """Whether a found value is as expected.
 
     >>> equal({"memory-mb": 1}, {"memory-mb": 1, "vcores": 9}), equal({"n1": 0}, {})
@@ -92,20 +92,20 @@ def equal(expected: Any, found: Any) -> bool:
     if isinstance(expected, dict):
         if "about" in expected:
             distance = expected.get("within", 0)
-            return is_number(found) and bool(abs(found - expected["about"]) <= distance)
+            return is_number(actual) and bool(abs(actual - expected["about"]) <= distance)
         if expected and expected.keys() <= {"min", "max"}:
-            return is_number(found) and bool(
-                expected.get("min", found) <= found <= expected.get("max", found)
+            return is_number(actual) and bool(
+                expected.get("min", actual) <= actual <= expected.get("max", actual)
             )
-        return isinstance(found, dict) and all(
-            equal(value, found.get(key, 0 if is_number(value) else None))
+        return isinstance(actual, dict) and all(
+            equal(value, actual.get(key, 0 if is_number(value) else None))
             for key, value in expected.items()
         )
-    if isinstance(expected, bool) or isinstance(found, bool):
-        return expected is found
-    if is_number(expected) and is_number(found):
-        return bool(abs(expected - found) < TOLERANCE)
-    return bool(expected == found)
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    if is_number(expected) and is_number(actual):
+        return bool(abs(expected - actual) < TOLERANCE)
+    return bool(expected == actual)
 
 
 def _unknown_type(expected: object, found: object, types: tuple[str, ...]) -> str | None:
@@ -119,11 +119,11 @@ def _unknown_type(expected: object, found: object, types: tuple[str, ...]) -> st
     return unknown_word("resource type", unknown[0], types) if unknown else None
 
 
-def _named(expected: object, found: object) -> Any:
+def _named(expected: object, actual: object) -> Any:
     """Of a mapping only what was asked for."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return {key: found.get(key) for key in expected}
-    return found
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return {key: actual.get(key) for key in expected}
+    return actual
 
 
 def check_error(
@@ -240,24 +240,30 @@ def _run_step(runner: ScenarioRunner, number: int, step: Step) -> tuple[int, lis
     count = int(step.error is not None) + len(outcome.comparisons)
     problems += [
         Difference(
-            step=number, line=step.line, where=one.where, expected=one.expected, found=one.found
+            step=number,
+            line=step.line,
+            where=comparison.where,
+            expected=comparison.expected,
+            found=comparison.found,
         )
-        for one in outcome.comparisons
-        if not one.same
+        for comparison in outcome.comparisons
+        if not comparison.same
     ]
     if isinstance(step, Expect):
-        state = runner.describe(why=any(one.where[-1] == "why" for one in step.checks))
+        state = runner.describe(
+            why=any(comparison.where[-1] == "why" for comparison in step.checks)
+        )
         types = runner.type_names
         problems += [check(number, expected, state, types) for expected in step.checks]
         count += len(step.checks)
     return count, [problem for problem in problems if problem is not None]
 
 
-def _refused_at_start(scenario: Scenario, found: str | None) -> list[Difference]:
+def _refused_at_start(scenario: Scenario, refusal: str | None) -> list[Difference]:
     expected = scenario.error
-    if found is not None and (expected is True or (expected and str(expected) in found)):
+    if refusal is not None and (expected is True or (expected and str(expected) in refusal)):
         return []
-    return [Difference(where="error", expected=expected, found=found)]
+    return [Difference(where="error", expected=expected, found=refusal)]
 
 
 def _malformed(error: Exception) -> list[Difference]:
@@ -300,11 +306,11 @@ def problem_line(file: str, problem: Difference) -> str:
     )
 
 
-def _refusal(expected: object, found: str | None) -> str:
+def _refusal(expected: object, refusal: str | None) -> str:
     if expected is None:
-        return f"expected no refusal, found {found}"
+        return f"expected no refusal, found {refusal}"
     wanted = "a refusal" if expected is True else f"a refusal with {expected!r} in it"
-    return f"expected {wanted}, found " + ("none" if found is None else found)
+    return f"expected {wanted}, found " + ("none" if refusal is None else refusal)
 
 
 def show(value: object) -> str:

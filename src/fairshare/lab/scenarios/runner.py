@@ -209,9 +209,9 @@ class Runner:
             self._recorder.refused(application, reason)
         self._recorder.look()
 
-    def _repeat(self, given: inputs.Input, times: int) -> None:
+    def _repeat(self, input_: inputs.Input, times: int) -> None:
         for _ in range(times):
-            self._cluster.call(given)
+            self._cluster.call(input_)
             self._settle()
 
     @singledispatchmethod

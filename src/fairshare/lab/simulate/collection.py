@@ -222,11 +222,15 @@ class Collection:
         self._known_means.clear()
         self.intervals(now_ms)
         applications = self._applications()
-        admitted = [one for one in applications if one.state != ApplicationState.REJECTED]
-        first_ms = min((one.submitted_ms for one in admitted), default=0)
+        admitted = [
+            application
+            for application in applications
+            if application.state != ApplicationState.REJECTED
+        ]
+        first_ms = min((application.submitted_ms for application in admitted), default=0)
         makespan_ms = max(0, self._last_end_ms - first_ms)
         states = Counter(a.state for a in applications)
-        granted = sum(one.containers for one in applications)
+        granted = sum(application.containers for application in applications)
         return Report(
             scheduler=self._scheduler.name,
             end_ms=now_ms,
@@ -363,11 +367,13 @@ def _users(admitted: Sequence[ApplicationReport]) -> tuple[UserReport, ...]:
         UserReport(
             name=name,
             applications=len(of_user),
-            containers=sum(one.containers for one in of_user),
+            containers=sum(application.containers for application in of_user),
             waiting=_waiting(of_user),
             turnaround=_turnaround(of_user),
         )
-        for name, of_user in sorted(_grouped(admitted, lambda one: one.user).items())
+        for name, of_user in sorted(
+            _grouped(admitted, lambda application: application.user).items()
+        )
     )
 
 

@@ -217,23 +217,38 @@ def _groups(
     return tuple(_group(name, groups[name]) for name in names)
 
 
-def _group(name: str, found: Sequence[ApplicationReport]) -> Group:
-    near = [one.near for one in found if one.near]
+def _group(name: str, applications: Sequence[ApplicationReport]) -> Group:
+    near = [application.near for application in applications if application.near]
     placed = sum(map(sum, near))
     return Group(
         name=name,
-        applications=len(found),
-        rejected=sum(one.state == "REJECTED" for one in found),
-        unfinished=sum(one.state in ("PENDING", "RUNNING") for one in found),
-        preempted=sum(one.preempted_containers for one in found),
-        wait=times([one.waiting_ms for one in found if one.waiting_ms is not None]),
-        slowdown=times([slow for one in found if (slow := slowdown(one)) is not None]),
-        turnaround=times([one.turnaround_ms for one in found if one.turnaround_ms is not None]),
-        containers=sum(one.containers for one in found),
-        lost_gb_hours=sum(one.lost_mb_ms for one in found) / GB_HOUR,
-        preempted_gb_hours=sum(one.preempted_mb_ms for one in found) / GB_HOUR,
-        on_node=sum(one[0] for one in near) / placed if placed else None,
-        on_rack=sum(sum(one[:2]) for one in near) / placed if placed else None,
+        applications=len(applications),
+        rejected=sum(application.state == "REJECTED" for application in applications),
+        unfinished=sum(application.state in ("PENDING", "RUNNING") for application in applications),
+        preempted=sum(application.preempted_containers for application in applications),
+        wait=times(
+            [
+                application.waiting_ms
+                for application in applications
+                if application.waiting_ms is not None
+            ]
+        ),
+        slowdown=times(
+            [slow for application in applications if (slow := slowdown(application)) is not None]
+        ),
+        turnaround=times(
+            [
+                application.turnaround_ms
+                for application in applications
+                if application.turnaround_ms is not None
+            ]
+        ),
+        containers=sum(application.containers for application in applications),
+        lost_gb_hours=sum(application.lost_mb_ms for application in applications) / GB_HOUR,
+        preempted_gb_hours=sum(application.preempted_mb_ms for application in applications)
+        / GB_HOUR,
+        on_node=sum(distances[0] for distances in near) / placed if placed else None,
+        on_rack=sum(sum(distances[:2]) for distances in near) / placed if placed else None,
     )
 
 
@@ -311,15 +326,15 @@ def pairing(before: Report, after: Report, name: str) -> Pairing:
     """The same applications in two reports."""
     olds, news = keyed(before), keyed(after)
     moved = [
-        Moved(one.name, one.user, news[key].queue, one.turnaround_ms, other_ms)
-        for key, one in olds.items()
+        Moved(before.name, before.user, news[key].queue, before.turnaround_ms, other_ms)
+        for key, before in olds.items()
         if key in news
-        and one.turnaround_ms is not None
+        and before.turnaround_ms is not None
         and (other_ms := news[key].turnaround_ms) is not None
     ]
-    changes = [one.change_ms for one in moved]
+    changes = [move.change_ms for move in moved]
     low_ms, high_ms = interval(changes)
-    by_change = sorted(moved, key=lambda one: (-one.change_ms, one.name, one.user))
+    by_change = sorted(moved, key=lambda move: (-move.change_ms, move.name, move.user))
     return Pairing(
         run=name,
         paired=len(moved),
@@ -328,8 +343,8 @@ def pairing(before: Report, after: Report, name: str) -> Pairing:
         mean_ms=statistics.fmean(changes) if changes else 0.0,
         low_ms=low_ms,
         high_ms=high_ms,
-        losers=tuple(one for one in by_change[:MOST_MOVED] if one.change_ms > 0),
-        winners=tuple(one for one in by_change[: -MOST_MOVED - 1 : -1] if one.change_ms < 0),
+        losers=tuple(move for move in by_change[:MOST_MOVED] if move.change_ms > 0),
+        winners=tuple(move for move in by_change[: -MOST_MOVED - 1 : -1] if move.change_ms < 0),
     )
 
 

@@ -42,16 +42,16 @@ class Agenda:
     def __len__(self) -> int:
         return len(self._heap) - len(self._cancelled)
 
-    def at(self, at_ms: int, given: Input) -> int:
+    def at(self, at_ms: int, input_: Input) -> int:
         """Add an input for an instant, `now_ms` at the earliest; returns its number."""
         self._sequence += 1
-        heappush(self._heap, (max(at_ms, self.now_ms), self._sequence, given))
+        heappush(self._heap, (max(at_ms, self.now_ms), self._sequence, input_))
         return self._sequence
 
-    def after(self, delay_ms: int, given: Input) -> int:
+    def after(self, delay_ms: int, input_: Input) -> int:
         """Add an input for an instant `delay_ms` from now; returns its number."""
         self._sequence += 1
-        heappush(self._heap, (self.now_ms + max(delay_ms, 0), self._sequence, given))
+        heappush(self._heap, (self.now_ms + max(delay_ms, 0), self._sequence, input_))
         return self._sequence
 
     def cancel(self, number: int) -> None:
@@ -74,11 +74,11 @@ class Agenda:
         heap, cancelled = self._heap, self._cancelled
         taken = []
         while heap and heap[0][0] <= now_ms:
-            _, number, given = heappop(heap)
+            _, number, input_ = heappop(heap)
             if number in cancelled:
                 cancelled.discard(number)
             else:
-                taken.append(given)
+                taken.append(input_)
         return taken
 
 

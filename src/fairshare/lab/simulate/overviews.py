@@ -253,28 +253,28 @@ def moved_overview(pairing: Pairing, duration: Duration) -> Overview:
     )
     rows = tuple(
         (
-            one.name,
-            one.user,
-            short(one.queue),
-            duration(one.before_ms),
-            duration(one.after_ms),
-            signed(one.change_ms, duration),
+            move.name,
+            move.user,
+            short(move.queue),
+            duration(move.before_ms),
+            duration(move.after_ms),
+            signed(move.change_ms, duration),
         )
-        for one in (*pairing.losers, *reversed(pairing.winners))
+        for move in (*pairing.losers, *reversed(pairing.winners))
     )
     return Overview(headings, rows)
 
 
-def pairing_sentence(found: Pairing, duration: Duration) -> str:
+def pairing_sentence(pairing: Pairing, duration: Duration) -> str:
     """What a run changes, in words."""
-    low, high = (signed(round(one), duration) for one in (found.low_ms, found.high_ms))
-    chance = ", which may be chance" if found.low_ms <= 0 <= found.high_ms else ""
+    low, high = (signed(round(one), duration) for one in (pairing.low_ms, pairing.high_ms))
+    chance = ", which may be chance" if pairing.low_ms <= 0 <= pairing.high_ms else ""
     text = (
-        f"Of {counted(found.paired, 'application')} in both, the mean turnaround changes by"
-        f" {signed(round(found.mean_ms), duration)} (95 %: {low} to {high}{chance})"
+        f"Of {counted(pairing.paired, 'application')} in both, the mean turnaround changes by"
+        f" {signed(round(pairing.mean_ms), duration)} (95 %: {low} to {high}{chance})"
     )
-    if found.only_before or found.only_after:
-        text += f"; {found.only_before:,} only in the first run, {found.only_after:,} only here"
+    if pairing.only_before or pairing.only_after:
+        text += f"; {pairing.only_before:,} only in the first run, {pairing.only_after:,} only here"
     return f"{text}."
 
 
@@ -342,11 +342,11 @@ def facts_of(run: Run, duration: Duration) -> Iterator[tuple[str, str]]:
         yield "Locality", f"{whole.on_node:.0%} on a wanted node, {whole.on_rack:.0%} in its rack"
 
 
-def idle_text(found: Comparison) -> str:
+def idle_text(comparison: Comparison) -> str:
     """That nothing competed in any run, if that is so: then they compare nothing."""
-    used = max((run.used_most for run in found.runs), default=0.0)
-    waited_ms = max((run.longest_wait_ms for run in found.runs), default=0)
-    starved_ms = max((run.starved_ms for run in found.runs), default=0)
+    used = max((run.used_most for run in comparison.runs), default=0.0)
+    waited_ms = max((run.longest_wait_ms for run in comparison.runs), default=0)
+    starved_ms = max((run.starved_ms for run in comparison.runs), default=0)
     if used >= FULL or waited_ms > WAITED_MS or starved_ms:
         return ""
     return (
@@ -367,11 +367,11 @@ def counts(group: Group) -> str:
     return f"{group.applications:,}" + (f" ({said})" if said else "")
 
 
-def percentiles(found: Times | None, text: Duration) -> tuple[str, str, str]:
+def percentiles(times: Times | None, text: Duration) -> tuple[str, str, str]:
     """The percentiles of times or ratios, as text."""
-    if found is None:
+    if times is None:
         return (NOTHING,) * 3
-    return text(found.p50), text(found.p95), text(found.p99)
+    return text(times.p50), text(times.p95), text(times.p99)
 
 
 def ratio(number: float) -> str:

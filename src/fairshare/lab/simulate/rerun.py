@@ -106,11 +106,11 @@ def _next_ms(instants: Sequence[int], due_ms: int, latest_ms: int) -> int:
     return instants[at] if at < len(instants) and instants[at] - due_ms <= latest_ms else due_ms
 
 
-def _concerns(given: Input, left_out: set[ApplicationId]) -> bool:
+def _concerns(input_: Input, left_out: set[ApplicationId]) -> bool:
     """Whether an input counts: not of what is left out, nor the end of what has been restated."""
-    if type(given) is ContainerExited or type(given) is LoadConfiguration:
+    if type(input_) is ContainerExited or type(input_) is LoadConfiguration:
         return False
-    return getattr(given, "application", 0) not in left_out
+    return getattr(input_, "application", 0) not in left_out
 
 
 def _nodes(state: State) -> Iterator[Input]:
@@ -168,19 +168,19 @@ def _move_lives(
         for container, one in application.tasks.assigned.items()
         if container in world.begun
     }
-    own = {task: found for task, found in lives.items() if task[0] == number}
+    own = {task: recorded for task, recorded in lives.items() if task[0] == number}
     for known in own:
         del lives[known]
     for new, (old, tasks) in enumerate(parts):
         for place, task in enumerate(tasks):
             begun = rest.get((old, task))
             now = () if begun is None else (replace(begun, start_ms=begun.start_ms or 0),)
-            found = (*now, *own.get((number, old, task), ()))
-            if found:
-                lives[number, new, place] = found
-    for (_, group, task), found in own.items():
+            moved = (*now, *own.get((number, old, task), ()))
+            if moved:
+                lives[number, new, place] = moved
+    for (_, group, task), recorded in own.items():
         if group >= len(application.tasks.groups):  # it is added later
-            lives[number, group - len(application.tasks.groups) + len(parts), task] = found
+            lives[number, group - len(application.tasks.groups) + len(parts), task] = recorded
 
 
 IDLE_MS: Final = 120_000
@@ -431,27 +431,27 @@ class Rerun:
         turn = 0
         inputs: list[Input] = []
         while self._next_entry_ms() is not None and self._heap[0][0] <= self.now_ms:
-            _, number, _, of_turn, given = self._heap[0]
+            _, number, _, of_turn, input_ = self._heap[0]
             if inputs and (of_turn != turn or number == _NO_NUMBER):
                 break
             heappop(self._heap)
-            if given is None:
+            if input_ is None:
                 return of_turn, inputs
             turn = of_turn
-            inputs.append(given)
-            self._comes(given)
+            inputs.append(input_)
+            self._comes(input_)
         return (turn, inputs) if inputs else None
 
-    def _comes(self, given: Input) -> None:
+    def _comes(self, input_: Input) -> None:
         """An input is about to be decided. What follows it in its own turn becomes due now, and not
         when observers see its record: other inputs of the turn come after that."""
-        if type(given) is ContainerStarted:
-            self._happened((STARTED, given.container))
-        elif type(given) is ContainerExited:
-            self.engine.ended(given.container)
-            self._happened((ENDED, given.container))
-        elif type(given) is MasterRegistered:
-            self._happened((REGISTERED, given.application))
+        if type(input_) is ContainerStarted:
+            self._happened((STARTED, input_.container))
+        elif type(input_) is ContainerExited:
+            self.engine.ended(input_.container)
+            self._happened((ENDED, input_.container))
+        elif type(input_) is MasterRegistered:
+            self._happened((REGISTERED, input_.application))
 
     def _next_entry_ms(self) -> int | None:
         heap, cancelled = self._heap, self._cancelled
@@ -459,17 +459,17 @@ class Rerun:
             cancelled.discard(heappop(heap)[2])
         return heap[0][0] if heap else None
 
-    def _push(self, at_ms: int, number: int, turn: int, given: Input | None) -> int:
+    def _push(self, at_ms: int, number: int, turn: int, input_: Input | None) -> int:
         self._pushed += 1
-        heappush(self._heap, (at_ms, number, self._pushed, turn, given))
+        heappush(self._heap, (at_ms, number, self._pushed, turn, input_))
         return self._pushed
 
-    def _after(self, delay_ms: int, given: Input) -> int:
+    def _after(self, delay_ms: int, input_: Input) -> int:
         """A timer of the engine: at its place in the history's order, if it had one."""
-        places = self._world.starts if type(given) is ContainerStarted else self._world.ends
-        container = given.container  # type: ignore[union-attr]
+        places = self._world.starts if type(input_) is ContainerStarted else self._world.ends
+        container = input_.container  # type: ignore[union-attr]
         number, turn = places.get(container, (_NO_NUMBER, 0))
-        return self._push(self.now_ms + delay_ms, number, turn, given)
+        return self._push(self.now_ms + delay_ms, number, turn, input_)
 
     # Inputs of masters.
 

@@ -391,11 +391,11 @@ class Simulator:
         self._outcomes.expect(arrival)
         return self.handle(arrival.submission)
 
-    def handle(self, given: Input) -> tuple[Event, ...]:
+    def handle(self, input_: Input) -> tuple[Event, ...]:
         """Handle one input at the current instant; returns its events."""
         now_ms = self.clock.now_ms()
         self._reported = []
-        (_, events), *_ = self.runtime.turn(now_ms, [given])
+        (_, events), *_ = self.runtime.turn(now_ms, [input_])
         while self._reported:
             inputs = self._take_reported()
             self.runtime.turn(now_ms, inputs)
@@ -474,8 +474,8 @@ class Simulator:
         self.clock.advance(now_ms)
         self.agenda.now_ms = now_ms  # what begins now ends so much later
 
-    def _report_now(self, given: Input) -> None:
-        self._reported.append(given)
+    def _report_now(self, input_: Input) -> None:
+        self._reported.append(input_)
 
     def _take_reported(self) -> list[Input]:
         """The engine's reports, without starts if no record of them is wanted.

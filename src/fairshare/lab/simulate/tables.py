@@ -95,25 +95,25 @@ _APPLICATION_COLUMNS: Final[tuple[tuple[str, Kind], ...]] = (
 )
 
 
-def _application(one: ApplicationReport) -> tuple[Any, ...]:
+def _application(application: ApplicationReport) -> tuple[Any, ...]:
     return (
-        one.id,
-        one.name,
-        one.user,
-        one.queue,
-        one.state,
-        one.submitted_ms,
-        one.waiting_ms,
-        one.turnaround_ms,
-        slowdown(one),
-        one.containers,
-        one.failed_containers,
-        one.preempted_containers,
-        one.lost_mb_ms,
-        one.preempted_mb_ms,
-        *(one.near or (None, None, None)),
-        one.session,
-        one.diagnostics,
+        application.id,
+        application.name,
+        application.user,
+        application.queue,
+        application.state,
+        application.submitted_ms,
+        application.waiting_ms,
+        application.turnaround_ms,
+        slowdown(application),
+        application.containers,
+        application.failed_containers,
+        application.preempted_containers,
+        application.lost_mb_ms,
+        application.preempted_mb_ms,
+        *(application.near or (None, None, None)),
+        application.session,
+        application.diagnostics,
     )
 
 

@@ -140,9 +140,9 @@ class Workload(msgspec.Struct, frozen=True):
             made: dict[int, Turn] = {}
             for turn in session.turns:
                 if id(turn) not in made:
-                    members = tuple(change(one) for one in turn.members)
+                    members = tuple(change(arrival) for arrival in turn.members)
                     made[id(turn)] = msgspec.structs.replace(turn, members=members)
             turns = tuple(made[id(turn)] for turn in session.turns)
             sessions.append(msgspec.structs.replace(session, turns=turns))
-        arrivals = tuple(change(one) for one in self.arrivals)
+        arrivals = tuple(change(arrival) for arrival in self.arrivals)
         return msgspec.structs.replace(self, arrivals=arrivals, sessions=tuple(sessions))

@@ -237,8 +237,8 @@ class FairshareCluster:
             raise KeyError(unknown_name("node", name, self._manager.scheduler.state.nodes))
         self._handle(NodeLost(name))
 
-    def _handle(self, given: Input) -> tuple[Event, ...]:
-        return _taken(self._simulator.handle(given))
+    def _handle(self, input_: Input) -> tuple[Event, ...]:
+        return _taken(self._simulator.handle(input_))
 
     # Queries.
 
@@ -272,12 +272,14 @@ class FairshareCluster:
     def why(self, application: ApplicationId) -> list[str]:
         """The reasons why an application waits, as sentences; empty if it does not wait."""
         scheduler = self._manager.scheduler
-        known = scheduler.state.applications[application]
-        if known.over:
-            return [known.diagnostics] if known.diagnostics else []
+        known_application = scheduler.state.applications[application]
+        if known_application.over:
+            return [known_application.diagnostics] if known_application.diagnostics else []
         words = words_of(scheduler.state, self._simulator.clock.now_ms())
         now_ms = self._simulator.clock.now_ms()
-        causes = reasons(known, scheduler.limits_of(application), scheduler.state, now_ms)
+        causes = reasons(
+            known_application, scheduler.limits_of(application), scheduler.state, now_ms
+        )
         return [words.explain(one).sentence for one in causes]
 
     def prove(self, application: ApplicationId) -> Proved:

@@ -51,7 +51,7 @@ def nodes_of(text: str, types: ResourceTypes) -> tuple[NodeJoined, ...]:
     found = list(_yarn(text) if text.lstrip().startswith("{") else _slurm(text))
     if len(found) > MOST_NODES:
         raise ClusterUnreadable(f"it has more than {counted(MOST_NODES, 'node')}")
-    serving = {one.name: one for one in found if one.serves}
+    serving = {node.name: node for node in found if node.serves}
     if not serving:
         raise ClusterUnreadable(
             "there is no node in service: give the answer of YARN's /ws/v1/cluster/nodes, or what"
@@ -59,11 +59,11 @@ def nodes_of(text: str, types: ResourceTypes) -> tuple[NodeJoined, ...]:
         )
     return tuple(
         NodeJoined(
-            one.name,
-            types.vector({name: n for name, n in one.amounts.items() if name in types.names}),
-            one.rack,
+            node.name,
+            types.vector({name: n for name, n in node.amounts.items() if name in types.names}),
+            node.rack,
         )
-        for one in serving.values()
+        for node in serving.values()
     )
 
 

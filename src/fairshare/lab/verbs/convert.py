@@ -238,14 +238,16 @@ def _compare(
     source: Source,
     conversion: Conversion,
     options: Options,
-    given: Workload | None,
+    own_workload: Workload | None,
     seed: int,
     until_ms: int | None,
 ) -> Comparison:
-    offered: Sequence[NodeJoined] = given.nodes if given else ()
+    offered: Sequence[NodeJoined] = own_workload.nodes if own_workload else ()
     nodes = nodes_for(source, options.cluster, options.nodes, offered)
-    workload = given or generate(source, nodes, seed)
-    return compare(source, conversion, workload, nodes, until_ms, check_access=given is not None)
+    workload = own_workload or generate(source, nodes, seed)
+    return compare(
+        source, conversion, workload, nodes, until_ms, check_access=own_workload is not None
+    )
 
 
 def _report(

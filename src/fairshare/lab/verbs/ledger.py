@@ -87,21 +87,21 @@ def command(
         return month or (max(0, now_ms - (last_ms or DEFAULT_MS)), _LATEST_MS)
 
     if against is not None:
-        found = _from_history(against, queue, user, by, period)
+        ledger = _from_history(against, queue, user, by, period)
     else:
         opened: Callable[[str | None], Client] = context.find_root().obj or Client
         with opened(url) as client:
             since_ms, until_ms = period(time.time_ns() // 1_000_000)
-            found = client.ledger(
+            ledger = client.ledger(
                 by=by, queue=queue, user=user, since_ms=since_ms, until_ms=until_ms
             )
     form = CSV if as_csv else JSON if as_json else TABLE
     if form == JSON:
-        print_json(msgspec.to_builtins(found))
+        print_json(msgspec.to_builtins(ledger))
     elif form == CSV:
-        print_csv(found.lines, LedgerLine)
+        print_csv(ledger.lines, LedgerLine)
     else:
-        print_all(open_output(), *ledger_parts(found))
+        print_all(open_output(), *ledger_parts(ledger))
 
 
 def _from_history(

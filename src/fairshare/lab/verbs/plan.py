@@ -208,14 +208,16 @@ def command(
             err=True,
         )
         raise SystemExit(INTERRUPTED) from None
-    failed = [one for one in fail_if if _holds(one, outcome)]
+    failed = [condition for condition in fail_if if _holds(condition, outcome)]
     if as_json:
-        print_json({**msgspec.to_builtins(outcome), "failed": [one.text for one in failed]})
+        print_json(
+            {**msgspec.to_builtins(outcome), "failed": [condition.text for condition in failed]}
+        )
     else:
         problems = () if conf is None else lint(conf)
         show(open_console(), outcome, problems, last_ms)
-    for one in failed:
-        click.echo(f"this holds: {one.text}", err=True)
+    for condition in failed:
+        click.echo(f"this holds: {condition.text}", err=True)
     if failed or outcome.refused:
         raise SystemExit(1)
 
@@ -338,89 +340,90 @@ def _reached_text(reached: Reached) -> str:
 
 
 def further_parts(
-    found: Plan,
+    outcome: Plan,
     problems: Sequence[Problem] = (),
     last_ms: int | None = None,
 ) -> list[Part | None]:
     """What the plan is about, what changes, and for whom."""
-    exact = found.proof.reproduced == found.proof.grants
+    exact = outcome.proof.reproduced == outcome.proof.grants
     pairs: list[tuple[str, Cell]] = [
         (
             "History",
-            f"{duration_text(found.span_ms)}, {counted(found.applications, 'application')},"
-            f" {counted(found.nodes, 'node')}",
+            f"{duration_text(outcome.span_ms)}, {counted(outcome.applications, 'application')},"
+            f" {counted(outcome.nodes, 'node')}",
         ),
     ]
-    if found.trace is None:
-        back = f"to {instant_text(found.begin_ms)}{_shorter(found, last_ms)}"
+    if outcome.trace is None:
+        back = f"to {instant_text(outcome.begin_ms)}{_shorter(outcome, last_ms)}"
         pairs.append(("Reaches back", back))
     else:
-        pairs += [("Trace", note) for note in found.trace]
+        pairs += [("Trace", note) for note in outcome.trace]
     notes = []
-    if found.censored:
-        notes.append(f"{counted(found.censored, 'run time')} estimated")
-    if found.begun:
-        verb = "was" if found.begun == 1 else "were"
-        pairs.append(("Begins", f"while {counted(found.begun, 'container')} {verb} running"))
-    if found.drivers:
-        verb = "behaves" if found.drivers == 1 else "behave"
-        notes.append(f"{counted(found.drivers, 'master')} {verb} as in the history")
-    if found.left_out:
-        lost = counted(found.left_out, "application")
+    if outcome.censored:
+        notes.append(f"{counted(outcome.censored, 'run time')} estimated")
+    if outcome.begun:
+        verb = "was" if outcome.begun == 1 else "were"
+        pairs.append(("Begins", f"while {counted(outcome.begun, 'container')} {verb} running"))
+    if outcome.drivers:
+        verb = "behaves" if outcome.drivers == 1 else "behave"
+        notes.append(f"{counted(outcome.drivers, 'master')} {verb} as in the history")
+    if outcome.left_out:
+        lost = counted(outcome.left_out, "application")
         notes.append(f"without {lost} of masters, which another scheduler cannot take up")
-    if not exact and found.recorded_heartbeat_interval_ms is None:
+    if not exact and outcome.recorded_heartbeat_interval_ms is None:
         notes.append(
             "the history does not say how often nodes sent heartbeats: the new configuration's"
             " interval is taken for it, and if that has changed, decisions differ"
         )
     if notes:
         pairs.append(("Approximate", "; ".join(notes)))
-    pairs += [("Changed", words) for words in found.edits]
-    if found.ignored:
-        machines = (
-            f"{', '.join(found.ignored)}: the machines are the history's, and --nodes changes them"
-        )
+    pairs += [("Changed", words) for words in outcome.edits]
+    if outcome.ignored:
+        names = ", ".join(outcome.ignored)
+        machines = f"{names}: the machines are the history's, and --nodes changes them"
         pairs.append(("Ignored", machines))
-    if found.scheduler_before != found.scheduler_after:
-        pairs.append(("Scheduler", f"{found.scheduler_before} → {found.scheduler_after}"))
+    if outcome.scheduler_before != outcome.scheduler_after:
+        pairs.append(("Scheduler", f"{outcome.scheduler_before} → {outcome.scheduler_after}"))
     counts = {kind: sum(one.severity == kind for one in problems) for kind in ("warning", "trap")}
     said = ", ".join(counted(count, kind) for kind, count in counts.items() if count)
     if said:
         pairs.append(("Lint", f"{said}: `fairshare lint` names them"))
     return [
         Facts(pairs),
-        Styled(_changes(found)) if found.scheduler_before == found.scheduler_after else None,
-        _table("Queue", [found.whole, *found.queues], refused=bool(found.refused)),
-        _table("User", found.users, refused=bool(found.refused)),
-        *_draws(found),
-        Styled(_extremes(found)) if found.moved else Styled("No application ends at another time."),
-        Styled(text, style="bold") if (text := idle_text(found)) else None,
+        Styled(_changes(outcome)) if outcome.scheduler_before == outcome.scheduler_after else None,
+        _table("Queue", [outcome.whole, *outcome.queues], refused=bool(outcome.refused)),
+        _table("User", outcome.users, refused=bool(outcome.refused)),
+        *_draws(outcome),
+        Styled(_extremes(outcome))
+        if outcome.moved
+        else Styled("No application ends at another time."),
+        Styled(text, style="bold") if (text := idle_text(outcome)) else None,
     ]
 
 
-def idle_text(found: Plan) -> str:
+def idle_text(outcome: Plan) -> str:
     """That nothing competed, if that is so: then the plan compares nothing."""
-    if any(one.for_room for one in found.competed):
+    if any(one.for_room for one in outcome.competed):
         return ""
-    used = max(one.used for one in found.competed)
+    used = max(one.used for one in outcome.competed)
     return (
         f"Nothing competed: at most {used:.0%} of the cluster was in use, and nothing had to wait"
         " for room, so that this compares nothing. Take a part of the history with more work."
     )
 
 
-def _refusals(found: Plan) -> str:
+def _refusals(outcome: Plan) -> str:
     """What the new settings refuse: nothing of it ran, so that all else is about less work."""
-    count = sum(one.applications for one in found.refused)
+    count = sum(refusal.applications for refusal in outcome.refused)
     verb = "is" if count == 1 else "are"
     lines = [
-        f"  {one.applications:,} of {short_queue(one.queue)}: {one.reason}"
-        for one in found.refused[:MOST_MOVED]
+        f"  {refusal.applications:,} of {short_queue(refusal.queue)}: {refusal.reason}"
+        for refusal in outcome.refused[:MOST_MOVED]
     ]
-    more = len(found.refused) - MOST_MOVED
+    more = len(outcome.refused) - MOST_MOVED
     return "\n".join(
         [
-            f"{counted(count, 'application')} of {found.applications:,} {verb} refused, and the"
+            f"{counted(count, 'application')} of {outcome.applications:,} {verb} refused, and the"
             " times below are those of the others:",
             *lines,
             *([f"  and {counted(more, 'further reason')}"] if more > 0 else []),
@@ -435,14 +438,14 @@ def _shorter(found: Plan, last_ms: int | None) -> str:
     return f": the history has no more of the last {duration_text(last_ms)}"
 
 
-def _changes(found: Plan) -> str:
-    if not found.changes:
+def _changes(outcome: Plan) -> str:
+    if not outcome.changes:
         return "No setting changes."
     lines = [
         f"  {one.setting}: {_value(one.before)} → {_value(one.after)}"
-        for one in found.changes[:MOST_CHANGES]
+        for one in outcome.changes[:MOST_CHANGES]
     ]
-    more = len(found.changes) - MOST_CHANGES
+    more = len(outcome.changes) - MOST_CHANGES
     return "\n".join(["Settings:", *lines, *([f"  and {more} more"] if more > 0 else [])])
 
 
@@ -477,14 +480,14 @@ def _table(title: str, differences: Sequence[Difference], *, refused: bool) -> L
     return Listing((*columns, *(() if users else (OF_ENTITLEMENT,))), rows)
 
 
-def _draws(found: Plan) -> list[Part]:
+def _draws(outcome: Plan) -> list[Part]:
     """What several draws of the history say of the changes."""
-    if not found.draws:
+    if not outcome.draws:
         return []
     by_name: dict[str, dict[str, Drawn]] = {}
-    for one in found.draws:
+    for one in outcome.draws:
         by_name.setdefault(one.name, {})[one.metric] = one
-    count = max(one.change.runs for one in found.draws)
+    count = max(one.change.runs for one in outcome.draws)
     columns = [Column(f"In {counted(count, 'draw')}"), Column("p95 changes by", right=True)]
     columns.append(Column("Turnaround changes by", right=True))
     rows: list[list[Cell]] = [
@@ -575,9 +578,9 @@ def _extremes(found: Plan) -> str:
     return "\n".join(lines)
 
 
-def _line(one: Moved) -> str:
-    sign = "+" if one.change_ms > 0 else "-"
+def _line(move: Moved) -> str:
+    sign = "+" if move.change_ms > 0 else "-"
     return (
-        f"  {one.number} {one.name} ({one.user}, {short_queue(one.queue)}):"
-        f" {_span(one.before_ms)} → {_span(one.after_ms)}, {sign}{_span(abs(one.change_ms))}"
+        f"  {move.number} {move.name} ({move.user}, {short_queue(move.queue)}):"
+        f" {_span(move.before_ms)} → {_span(move.after_ms)}, {sign}{_span(abs(move.change_ms))}"
     )

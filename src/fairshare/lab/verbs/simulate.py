@@ -54,7 +54,7 @@ _REJECTED_SHOWN = 5
 """The maximum of rejected applications that are listed with reasons; the table has them all."""
 
 
-class Given(msgspec.Struct):
+class Options(msgspec.Struct):
     """The options of the command line."""
 
     trace: Path | None
@@ -209,7 +209,7 @@ class Given(msgspec.Struct):
     help="Run with the seeds 1 to N, in parallel; the report has means and 95 % confidence"
     " intervals.",
 )
-def command(**options: Any) -> None:
+def command(**values: Any) -> None:
     """Simulate a workload under a configuration, and print a report.
 
     TRACE is a workload as for --workload, or a trace of a real cluster, a file or a directory: the
@@ -218,34 +218,34 @@ def command(**options: Any) -> None:
     Exits with 1 if applications are rejected or never end, and prints what they wait for; Ctrl-C
     ends it with a report of the results so far.
     """
-    given = Given(**options)
-    if (given.trace is None) == (given.workload is None):
+    options = Options(**values)
+    if (options.trace is None) == (options.workload is None):
         raise click.UsageError("name a TRACE, or a workload with --workload, and not both")
-    if given.trace is not None and is_workload(given.trace):
-        given.trace, given.workload = None, given.trace
-    configuration = read_directory(given.conf, scheduler=given.scheduler)
+    if options.trace is not None and is_workload(options.trace):
+        options.trace, options.workload = None, options.trace
+    configuration = read_directory(options.conf, scheduler=options.scheduler)
     for problem in configuration.problems:
         click.echo(plain(str(problem)), err=True)
     try:
         with Watch() as watch:
-            watch.reads(given.trace or given.workload or Path())
-            setup = _setup(given, configuration)
-            report = None if given.seeds is not None else _once(setup, given, watch)
+            watch.reads(options.trace or options.workload or Path())
+            setup = _setup(options, configuration)
+            report = None if options.seeds is not None else _once(setup, options, watch)
     except KeyboardInterrupt:
         click.echo("Ctrl-C ended it: there is no report", err=True)
         raise SystemExit(INTERRUPTED) from None
     if report is None:
-        _several(setup, given.seeds or 1, as_json=given.as_json)
+        _several(setup, options.seeds or 1, as_json=options.as_json)
     else:
-        _show(given, report, watch)
+        _show(options, report, watch)
 
 
-def _setup(given: Given, configuration: Configuration) -> Setup:
+def _setup(options: Options, configuration: Configuration) -> Setup:
     """Read what is simulated; refuse options that have no effect on it."""
-    read = _read(given, configuration)
-    offered = _nodes(configuration, read, given)
-    setup = Setup.of(configuration, read, offered, given.until, given.faults)
-    if given.seeds is not None:
+    read = _read(options, configuration)
+    offered = _nodes(configuration, read, options)
+    setup = Setup.of(configuration, read, offered, options.until, options.faults)
+    if options.seeds is not None:
         of_one = ("seed", "events", "page", "sqlite", "parquet", "svg")
         refuse(of_one, "they are of one run, and --seeds makes several")
     if not setup.has_chance:
@@ -253,81 +253,81 @@ def _setup(given: Given, configuration: Configuration) -> Setup:
             ("seed", "seeds"),
             "no part of this run depends on a seed; --faults and drawn think times do",
         )
-    if given.parquet is not None:
+    if options.parquet is not None:
         check_parquet()
     return setup
 
 
-def _read(given: Given, configuration: Configuration) -> Workload:
-    if given.trace is not None:
+def _read(options: Options, configuration: Configuration) -> Workload:
+    if options.trace is not None:
         refuse(OF_WORKLOADS, "a trace says it itself; --map chooses queues")
-        replaced = _replaced(given, configuration)
-        options = TraceOptions(
-            given.mapping,
-            given.limit,
-            given.span,
-            given.gang,
-            given.closed_loop,
+        replaced = _replaced(options, configuration)
+        of_trace = TraceOptions(
+            options.mapping,
+            options.limit,
+            options.span,
+            options.gang,
+            options.closed_loop,
             replaced,
-            given.divide,
+            options.divide,
         )
         parts = (configuration.scheduler, configuration.types, configuration.settings)
-        return read_trace(given.trace, *parts, options)
-    assert given.workload is not None
+        return read_trace(options.trace, *parts, of_trace)
+    assert options.workload is not None
     refuse(OF_TRACES, "this is a workload, and they are for traces")
     return read_workload(
-        given.workload,
+        options.workload,
         ReaderOptions(
             types=configuration.types,
-            queue_from=cast(QueueSource, given.queue_from),
-            processors_per_task=given.processors_per_task,
-            memory_per_processor_mb=given.memory_per_processor_mb,
+            queue_from=cast(QueueSource, options.queue_from),
+            processors_per_task=options.processors_per_task,
+            memory_per_processor_mb=options.memory_per_processor_mb,
         ),
     )
 
 
-def _once(setup: Setup, given: Given, watch: Watch) -> Report:
+def _once(setup: Setup, options: Options, watch: Watch) -> Report:
     """Run once."""
-    events = given.events
+    events = options.events
     journal: Journal = ForgetfulJournal() if events is None else LinesJournal(events)
     workload = setup.workload
     watch.simulates([one.at_ms for one in workload.arrivals], workload.later)
     observers = (watch.observe,) if workload.later else ()
     collect_rarely()
     try:
-        return simulate(setup, given.seed, journal, watch, watch.hurries, observers)
+        return simulate(setup, options.seed, journal, watch, watch.hurries, observers)
     finally:
         journal.close()
 
 
-def _show(given: Given, report: Report, watch: Watch) -> None:
+def _show(options: Options, report: Report, watch: Watch) -> None:
     """Print the report, write its files, and exit with the code for it."""
-    if given.as_json:
+    if options.as_json:
         click.echo(encode(report), nl=False)
     else:
-        for line in rejections(report, of_trace=given.trace is not None):
+        for line in rejections(report, of_trace=options.trace is not None):
             click.echo(plain(line))
         console = open_console()
         print_all(console, *report_parts(console, report))
-    _write_files(given, report)
-    _finish(report, watch, ends=given.until is None)
+    _write_files(options, report)
+    _finish(report, watch, ends=options.until is None)
 
 
-def _write_files(given: Given, report: Report) -> None:
+def _write_files(options: Options, report: Report) -> None:
     """Write the report in the forms of files that were requested."""
-    if given.page is not None:
-        write_page(given.page, [(given.conf.resolve().name, report)])
+    if options.page is not None:
+        write_page(options.page, [(options.conf.resolve().name, report)])
     written: list[Path] = []
-    if given.sqlite is not None:
-        write_sqlite(given.sqlite, tables(report))
-        written.append(given.sqlite)
-    if given.parquet is not None:
-        written += write_parquet(given.parquet, tables(report))
-    if given.svg is not None:
+    if options.sqlite is not None:
+        write_sqlite(options.sqlite, tables(report))
+        written.append(options.sqlite)
+    if options.parquet is not None:
+        written += write_parquet(options.parquet, tables(report))
+    if options.svg is not None:
         try:
-            written += write_plots(given.svg, report)
+            written += write_plots(options.svg, report)
         except OSError as error:
-            raise Failure(f"cannot write {given.svg}: {cause(error)}") from error
+            raise Failure(f"cannot write {options.svg}: {cause(error)}") from error
     for path in written:
         click.echo(f"wrote {path}", err=True)
 
@@ -397,26 +397,26 @@ def _finish(report: Report, watch: Watch, *, ends: bool) -> None:
         raise SystemExit(1)
 
 
-def _replaced(given: Given, configuration: Configuration) -> tuple[NodeJoined, ...]:
+def _replaced(options: Options, configuration: Configuration) -> tuple[NodeJoined, ...]:
     """The nodes of the command line; none if it does not say."""
-    if given.cluster_from is not None:
-        if given.nodes is not None:
+    if options.cluster_from is not None:
+        if options.nodes is not None:
             raise click.UsageError("--nodes and --cluster-from both say what there is: use one")
-        return read_cluster_from(given.cluster_from, configuration.types)
-    return () if given.nodes is None else _alike(configuration, given.nodes, given)
+        return read_cluster_from(options.cluster_from, configuration.types)
+    return () if options.nodes is None else _alike(configuration, options.nodes, options)
 
 
 def _nodes(
-    configuration: Configuration, workload: Workload, given: Given
+    configuration: Configuration, workload: Workload, options: Options
 ) -> tuple[NodeJoined, ...]:
     """The nodes of the command line, otherwise of the workload, otherwise of fairshare.toml."""
-    count = given.nodes
-    if count is None and (given.node_memory_mb or given.node_vcores):
+    count = options.nodes
+    if count is None and (options.node_memory_mb or options.node_vcores):
         raise click.UsageError("--node-memory-mb and --node-vcores need --nodes")
-    if given.trace is None and (replaced := _replaced(given, configuration)):
+    if options.trace is None and (replaced := _replaced(options, configuration)):
         return replaced
     if count is not None:
-        return _alike(configuration, count, given)
+        return _alike(configuration, count, options)
     if workload.nodes:
         return workload.nodes
     if nodes := nodes_of_engine(configuration):
@@ -424,8 +424,8 @@ def _nodes(
     raise click.UsageError("the workload names no nodes: say how many with --nodes")
 
 
-def _alike(configuration: Configuration, count: int, given: Given) -> tuple[NodeJoined, ...]:
+def _alike(configuration: Configuration, count: int, options: Options) -> tuple[NodeJoined, ...]:
     further = configuration.shell.engine.resources
-    memory_mb, vcores = given.node_memory_mb or 8192, given.node_vcores or 8
+    memory_mb, vcores = options.node_memory_mb or 8192, options.node_vcores or 8
     total = configuration.types.vector({**further, MEMORY: memory_mb, VCORES: vcores})
     return alike(count, total)

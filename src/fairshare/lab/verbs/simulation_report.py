@@ -193,18 +193,18 @@ def _over_time(console: Output, report: Report) -> Listing | None:
         row: list[Cell] = [
             duration_text(some[0].at_ms),
             bar(
-                dominant_fraction(_mean(some, [one.used for one in some]), total),
+                dominant_fraction(_mean(some, [moment.used for moment in some]), total),
                 bar_width(console),
                 ascii_only=ascii_only(console),
             ),
         ]
         for name in names:
-            of_queue = [one.queues.get(name) for one in some]
+            of_queue = [moment.queues.get(name) for moment in some]
             used, fair = (
                 dominant_fraction(_mean(some, amounts), total)
                 for amounts in (
-                    [one.used if one else {} for one in of_queue],
-                    [one.fair_share if one else {} for one in of_queue],
+                    [moment.used if moment else {} for moment in of_queue],
+                    [moment.fair_share if moment else {} for moment in of_queue],
                 )
             )
             row.append(f"{used:.0%} / {fair:.0%}")
@@ -231,19 +231,21 @@ def _columns(spread: Spread | None) -> list[str]:
 
 
 def _application_rows(report: Report) -> list[list[Cell]]:
-    longest = sorted(report.applications, key=lambda one: -(one.turnaround_ms or 0))
+    longest = sorted(report.applications, key=lambda application: -(application.turnaround_ms or 0))
     return [
         [
-            one.name or one.id,
-            one.user,
-            short_queue(one.queue),
-            state_text(one.state),
-            duration_text(one.submitted_ms),
-            NOTHING if one.waiting_ms is None else duration_text(one.waiting_ms),
-            NOTHING if one.turnaround_ms is None else duration_text(one.turnaround_ms),
-            str(one.containers),
+            application.name or application.id,
+            application.user,
+            short_queue(application.queue),
+            state_text(application.state),
+            duration_text(application.submitted_ms),
+            NOTHING if application.waiting_ms is None else duration_text(application.waiting_ms),
+            NOTHING
+            if application.turnaround_ms is None
+            else duration_text(application.turnaround_ms),
+            str(application.containers),
         ]
-        for one in longest[:MOST_APPLICATIONS]
+        for application in longest[:MOST_APPLICATIONS]
     ]
 
 
@@ -278,13 +280,13 @@ _COLUMNS: Final = (
 )
 
 
-def seeds_parts(found: Repetition) -> list[Facts | Listing | None]:
+def seeds_parts(repetition: Repetition) -> list[Facts | Listing | None]:
     """The parts of the output: what holds for all, then by queue, user and size."""
     return [
-        Facts(_summary_of_runs(found)),
-        _table("Queue", found.queues),
-        _table("User", found.users),
-        _table("Size", found.sizes),
+        Facts(_summary_of_runs(repetition)),
+        _table("Queue", repetition.queues),
+        _table("User", repetition.users),
+        _table("Size", repetition.sizes),
     ]
 
 
@@ -339,11 +341,11 @@ def runs_table(runs: Sequence[tuple[str, Repetition]]) -> Listing:
     return Listing(RUN_COLUMNS, rows)
 
 
-def changes_table(found: SeedsPairing) -> Listing:
+def changes_table(pairing: SeedsPairing) -> Listing:
     """How numbers change between runs with the same seed, and whether that may be chance."""
     rows: list[list[Cell]] = []
     for title, key in CHANGES:
-        change = found.changes.get(key)
+        change = pairing.changes.get(key)
         if change is None:
             continue
         text = _signed_time if key.endswith("_ms") or "wait" in key or "turn" in key else _signed
@@ -355,12 +357,12 @@ def changes_table(found: SeedsPairing) -> Listing:
     return Listing(CHANGE_COLUMNS, rows)
 
 
-def pairing_sentence(found: SeedsPairing) -> str:
+def pairing_sentence(pairing: SeedsPairing) -> str:
     """What the changes are made of, or why there are none."""
-    if not found.seeds:
-        return f"{found.run}: no seed is in both, so that the runs cannot be paired."
-    pairs = counted(len(found.seeds), "pair")
-    return f"{found.run}: changes from the first run, of {pairs} of runs with the same seed."
+    if not pairing.seeds:
+        return f"{pairing.run}: no seed is in both, so that the runs cannot be paired."
+    pairs = counted(len(pairing.seeds), "pair")
+    return f"{pairing.run}: changes from the first run, of {pairs} of runs with the same seed."
 
 
 def _signed_time(ms: float) -> str:
@@ -438,24 +440,24 @@ def _half(found: Estimate) -> float:
     return (found.high - found.low) / 2
 
 
-def _number(found: Estimate | None, digits: int = 1) -> str:
+def _number(estimate: Estimate | None, digits: int = 1) -> str:
     """A mean and half of its interval.
 
     >>> _number(Estimate(3.0, 2.5, 3.5, 4)), _number(Estimate(10, 10, 10, 4))
     ('3.0 ± 0.5', '10')
     """
-    if found is None:
+    if estimate is None:
         return NOTHING
-    if found.low == found.high and found.mean == round(found.mean):
-        return f"{found.mean:,.0f}"
-    return f"{found.mean:,.{digits}f} ± {_half(found):,.{digits}f}"
+    if estimate.low == estimate.high and estimate.mean == round(estimate.mean):
+        return f"{estimate.mean:,.0f}"
+    return f"{estimate.mean:,.{digits}f} ± {_half(estimate):,.{digits}f}"
 
 
-def _time(found: Estimate | None) -> str:
-    if found is None:
+def _time(estimate: Estimate | None) -> str:
+    if estimate is None:
         return NOTHING
-    half = _half(found)
-    return fine_duration_text(found.mean) + (f" ± {fine_duration_text(half)}" if half else "")
+    half = _half(estimate)
+    return fine_duration_text(estimate.mean) + (f" ± {fine_duration_text(half)}" if half else "")
 
 
 def _percent(found: Estimate | None) -> str:

@@ -43,17 +43,17 @@ _WHOSE: Final[dict[type[Event], Whose]] = {}
 def _whose(kind: type[Event]) -> Whose:
     """That of a kind that comes for the first time."""
     fields = kind.__struct_fields__
-    found: Whose
+    whose: Whose
     if kind in _OF_NO_APPLICATION:
-        found = None, False
+        whose = None, False
     elif "application" in fields:
-        found = attrgetter("application"), kind is ContainerReserved
+        whose = attrgetter("application"), kind is ContainerReserved
     elif "container" in fields:
-        found = (lambda event: application_of(event.container)), False
+        whose = (lambda event: application_of(event.container)), False
     else:
-        found = None, not issubclass(kind, _OF_NO_NAME)
-    _WHOSE[kind] = found
-    return found
+        whose = None, not issubclass(kind, _OF_NO_NAME)
+    _WHOSE[kind] = whose
+    return whose
 
 
 class UnrecordedChanges:

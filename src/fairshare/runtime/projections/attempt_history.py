@@ -345,12 +345,12 @@ class AttemptHistory(Projection):
             history.launched_ms = history.launched_ms or record.now_ms
 
     def _master_registered(self, record: Record) -> None:
-        given = record.input
-        assert isinstance(given, MasterRegistered)
-        last = self._asked_of(record, given.application).attempt
+        request = record.input
+        assert isinstance(request, MasterRegistered)
+        last = self._asked_of(record, request.application).attempt
         if last is not None and last.registered and not last.host:
-            last.host, last.rpc_port = given.host, given.rpc_port
-            last.tracking_url = given.tracking_url
+            last.host, last.rpc_port = request.host, request.rpc_port
+            last.tracking_url = request.tracking_url
 
     def _unregistered(self, record: Record, event: MasterUnregistered) -> None:
         history = self.of(event.application)
@@ -362,21 +362,21 @@ class AttemptHistory(Projection):
             last.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
 
     def _master_says_where(self, record: Record) -> None:
-        given = record.input
-        assert isinstance(given, UnregisterMaster)
-        last = self._asked_of(record, given.application).attempt
+        request = record.input
+        assert isinstance(request, UnregisterMaster)
+        last = self._asked_of(record, request.application).attempt
         if last is not None and last.final_status:
-            last.tracking_url = given.tracking_url or last.tracking_url
+            last.tracking_url = request.tracking_url or last.tracking_url
 
     def _master_finishes(self, record: Record) -> None:
-        given = record.input
-        assert isinstance(given, FinishApplication)
-        history = self._asked_of(record, given.application)
+        request = record.input
+        assert isinstance(request, FinishApplication)
+        history = self._asked_of(record, request.application)
         last = history.attempt
         if history.end is not None and last is not None and last.registered:
-            last.final_status = "SUCCEEDED" if given.succeeded else "FAILED"
+            last.final_status = "SUCCEEDED" if request.succeeded else "FAILED"
             last.end = "FINISHED"
-            last.diagnostics = given.diagnostics[-MAX_DIAGNOSTICS:]
+            last.diagnostics = request.diagnostics[-MAX_DIAGNOSTICS:]
             history.progress = 1.0
 
     def _completed(self, record: Record, event: ContainerCompleted) -> None:

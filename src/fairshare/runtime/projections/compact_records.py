@@ -68,15 +68,17 @@ def _groups(tasks: tuple[TaskGroup, ...]) -> tuple[TaskGroup, ...]:
     return tuple(msgspec.structs.replace(one, command=_NO_COMMAND) for one in tasks)
 
 
-def _submission(given: SubmitApplication) -> SubmitApplication:
+def _submission(submission: SubmitApplication) -> SubmitApplication:
     return msgspec.structs.replace(
-        given, tasks=_groups(given.tasks), driver=None if given.driver is None else _NO_COMMAND
+        submission,
+        tasks=_groups(submission.tasks),
+        driver=None if submission.driver is None else _NO_COMMAND,
     )
 
 
-def _exit(given: ContainerExited) -> ContainerExited:
-    said = STOPPED if given.diagnostics == STOPPED else ""
-    return msgspec.structs.replace(given, diagnostics=said, peak_memory_mb=0, cpu_ms=0)
+def _exit(report: ContainerExited) -> ContainerExited:
+    said = STOPPED if report.diagnostics == STOPPED else ""
+    return msgspec.structs.replace(report, diagnostics=said, peak_memory_mb=0, cpu_ms=0)
 
 
 _INPUTS: Final[dict[type, Callable[[Any], Any]]] = {
@@ -87,9 +89,9 @@ _INPUTS: Final[dict[type, Callable[[Any], Any]]] = {
 }
 
 
-def _only_user(given: SubmitApplication) -> SubmitApplication:
+def _only_user(submission: SubmitApplication) -> SubmitApplication:
     """Whose it is, and how many groups of tasks it has: the rest is in the input."""
-    return SubmitApplication(given.user, tasks=(_NO_GROUP,) * len(given.tasks))
+    return SubmitApplication(submission.user, tasks=(_NO_GROUP,) * len(submission.tasks))
 
 
 _EVENTS: Final[dict[type, Callable[[Any], Event]]] = {

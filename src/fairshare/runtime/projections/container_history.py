@@ -193,24 +193,24 @@ def _packed(application: ApplicationId, history: ApplicationHistory) -> PackedHi
     first = application << APPLICATION_SHIFT
     containers = [
         _Packed(
-            one.container - first,
-            one.node,
-            one.resource,
-            one.master,
-            one.allocated_ms,
-            _since(one.allocated_ms, one.launched_ms),
-            _since(one.allocated_ms, one.running_ms),
-            (one.finished_ms or 0) - one.allocated_ms,
-            one.gpus,
-            one.group,
-            one.task,
-            one.exit_code,
-            one.diagnostics,
-            one.peak_memory_mb,
-            one.cpu_ms,
-            one.timed_out,
+            container.container - first,
+            container.node,
+            container.resource,
+            container.master,
+            container.allocated_ms,
+            _since(container.allocated_ms, container.launched_ms),
+            _since(container.allocated_ms, container.running_ms),
+            (container.finished_ms or 0) - container.allocated_ms,
+            container.gpus,
+            container.group,
+            container.task,
+            container.exit_code,
+            container.diagnostics,
+            container.peak_memory_mb,
+            container.cpu_ms,
+            container.timed_out,
         )
-        for one in history.containers.values()
+        for container in history.containers.values()
     ]
     tasks = [
         (*place, task.attempts, task.last.container - first)
@@ -231,24 +231,24 @@ def _unpacked(packed: PackedHistory) -> ApplicationHistory:
     application, containers, tasks = _decode(packed)
     first = application << APPLICATION_SHIFT
     history = ApplicationHistory()
-    for one in containers:
+    for row in containers:
         record = object.__new__(ContainerRecord)
-        record.container = first + one.number
-        record.node = one.node
-        record.resource = one.resource
-        record.master = one.master
-        record.allocated_ms = one.allocated_ms
-        record.launched_ms = _after(one.allocated_ms, one.launched_after)
-        record.running_ms = _after(one.allocated_ms, one.running_after)
-        record.finished_ms = one.allocated_ms + one.finished_after
-        record.gpus = one.gpus
-        record.group = one.group
-        record.task = one.task
-        record.exit_code = one.exit_code
-        record.diagnostics = one.diagnostics
-        record.peak_memory_mb = one.peak_memory_mb
-        record.cpu_ms = one.cpu_ms
-        record.timed_out = one.timed_out
+        record.container = first + row.number
+        record.node = row.node
+        record.resource = row.resource
+        record.master = row.master
+        record.allocated_ms = row.allocated_ms
+        record.launched_ms = _after(row.allocated_ms, row.launched_after)
+        record.running_ms = _after(row.allocated_ms, row.running_after)
+        record.finished_ms = row.allocated_ms + row.finished_after
+        record.gpus = row.gpus
+        record.group = row.group
+        record.task = row.task
+        record.exit_code = row.exit_code
+        record.diagnostics = row.diagnostics
+        record.peak_memory_mb = row.peak_memory_mb
+        record.cpu_ms = row.cpu_ms
+        record.timed_out = row.timed_out
         history.containers[record.container] = record
     for group, index, attempts, last in tasks:
         task = history.tasks[group, index] = TaskRecord(history.containers[first + last])
@@ -292,30 +292,30 @@ class ContainerHistory(Projection):
 
     def _launched(self, record: Record, event: ContainerLaunched) -> None:
         history = self._to_change(application_of(event.container))
-        known = history.containers.get(event.container) if history else None
-        if known is None or history is None:
+        container = history.containers.get(event.container) if history else None
+        if container is None or history is None:
             return
-        known.launched_ms = record.now_ms
-        known.group, known.task = event.group, event.task
+        container.launched_ms = record.now_ms
+        container.group, container.task = event.group, event.task
         tasks = history.tasks
         task = tasks.get((event.group, event.task)) if tasks else None
         if task is not None:
             task.attempts += 1
-            task.last = known
+            task.last = container
 
     def _completed(self, record: Record, event: ContainerCompleted) -> None:
         history = self._to_change(application_of(event.container))
-        known = history.containers.get(event.container) if history else None
-        if known is None or history is None:
+        container = history.containers.get(event.container) if history else None
+        if container is None or history is None:
             return
-        known.finished_ms = record.now_ms
-        known.exit_code = event.exit_code
-        known.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
-        known.peak_memory_mb = event.peak_memory_mb
-        known.cpu_ms = event.cpu_ms
-        known.timed_out = event.timed_out
+        container.finished_ms = record.now_ms
+        container.exit_code = event.exit_code
+        container.diagnostics = event.diagnostics[-MAX_DIAGNOSTICS:]
+        container.peak_memory_mb = event.peak_memory_mb
+        container.cpu_ms = event.cpu_ms
+        container.timed_out = event.timed_out
         if event.exit_code:
-            history.keep_task(known)
+            history.keep_task(container)
         self._finished[event.container] = None
         if len(self._finished) > self.limit:
             self._forget(next(iter(self._finished)))

@@ -212,10 +212,10 @@ class LoadedVersions(Projection):
         """One version; raises InputError (`unknown-version`)."""
         version_settings = self._versions.get(version)
         if version_settings is None:
-            known = ", ".join(map(str, self._versions)) or "none"
+            versions = ", ".join(map(str, self._versions)) or "none"
             raise InputError(
                 "unknown-version",
                 f"no configuration was loaded by record {version}, or it is too long ago: the"
-                f" versions that are kept are {known}",
+                f" versions that are kept are {versions}",
             )
         return version_settings

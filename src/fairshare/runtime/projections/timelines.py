@@ -100,13 +100,13 @@ class Timeline:
             _drop_last(self.phases)  # its containers ended in the same moment
 
 
-def _with(known: Entries[Kept], latest: Kept) -> Entries[Kept]:
-    if isinstance(known, tuple) or not known:
+def _with(kept: Entries[Kept], latest: Kept) -> Entries[Kept]:
+    if isinstance(kept, tuple) or not kept:
         return [latest]
-    known.append(latest)
-    if len(known) > KEPT:
-        del known[0]
-    return known
+    kept.append(latest)
+    if len(kept) > KEPT:
+        del kept[0]
+    return kept
 
 
 def _drop_last(known: Entries[Kept]) -> None:

@@ -96,16 +96,16 @@ def network_of(address: str) -> str:
     ('loopback', 'loopback', '10.0.0.1')
     """
     try:
-        known = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if isinstance(known, ipaddress.IPv6Address):
-        known = known.ipv4_mapped or known
-    if known.is_loopback:
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = ip.ipv4_mapped or ip
+    if ip.is_loopback:
         return "loopback"
-    if known.version == 4:
-        return str(known)
-    return str(ipaddress.ip_network((int(known), 64), strict=False))
+    if ip.version == 4:
+        return str(ip)
+    return str(ipaddress.ip_network((int(ip), 64), strict=False))
 
 
 def account_of_password(service: str, user: str, password: str, address: str) -> str | None:

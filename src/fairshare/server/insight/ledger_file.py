@@ -268,20 +268,20 @@ def _check_names(connection: sqlite3.Connection, asked: Asked, queues: Sequence[
     """Raise InputError for a queue or a user of which the whole ledger knows nothing."""
     if asked.queue is not None:
         name = _whole(asked.queue)
-        known = connection.execute(
+        row = connection.execute(
             "SELECT 1 FROM amounts WHERE queue = ? OR substr(queue, 1, ?) = ? LIMIT 1",
             (name, len(name) + 1, f"{name}."),
         ).fetchone()
-        if known is None and name not in queues:
+        if row is None and name not in queues:
             raise InputError(
                 "no-such-queue",
                 f"the ledger knows no queue '{name}': `fairshare ledger` lists all of them",
             )
     if asked.user is not None:
-        known = connection.execute(
+        row = connection.execute(
             "SELECT 1 FROM amounts WHERE user = ? LIMIT 1", (asked.user,)
         ).fetchone()
-        if known is None:
+        if row is None:
             raise InputError(
                 "no-such-user",
                 f"the ledger knows no user '{asked.user}' that had or was owed anything",

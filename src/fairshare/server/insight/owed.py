@@ -316,18 +316,22 @@ class Debts:
     def _claim(self, gap: _Gap, application: Application) -> None:
         """Let an application claim what it lacks."""
         limits, asks = self._scheduler.limits_of(application.id), application.attempt.asks
-        found = brief_reasons(application, limits, self._state, self._survey, self._now_ms)
-        self.work += 100 + 20 * len(found)
+        reasons = brief_reasons(application, limits, self._state, self._survey, self._now_ms)
+        self.work += 100 + 20 * len(reasons)
         # One reason for the application as a whole, or one for each ask.
-        whole = found[0] if found and not found[0].containers else None
-        of_ask = {(one.priority, one.request): one for one in found if one.containers}
+        whole = reasons[0] if reasons and not reasons[0].containers else None
+        of_ask = {
+            (reason_of_ask.priority, reason_of_ask.request): reason_of_ask
+            for reason_of_ask in reasons
+            if reason_of_ask.containers
+        }
         for key in (*asks.wanting, *asks.withheld):
             if key.label == gap.label and key.anywhere is not None and any(gap.rest):
                 reason = of_ask.get(key.order, whole)
                 self._claim_ask(gap, application, limits, key, key.anywhere, reason)
         if self._state.gangs and _label(application) == gap.label:
             causes = (Cause.GANG_PAUSED, Cause.GANG_TOO_LARGE)
-            reason = next((one for one in found if one.cause in causes), None)
+            reason = next((one for one in reasons if one.cause in causes), None)
             cause = OwedCause.GANG if reason is None else OF_LIMITS[reason.cause]
             for group, gang in self._paused_gangs(application):
                 self._take(gap, Claim(cause, application, _lacking(group, gang), reason))
@@ -415,12 +419,12 @@ class Debts:
         room, left = node.available, dict(above)
         applications = self._state.applications
         self.work += 1 + len(node.containers)
-        for one in node.containers.values():
-            queue = applications[one.application].queue
+        for container in node.containers.values():
+            queue = applications[container.application].queue
             excess = left.get(queue)
-            if excess is not None and _gives(one.resource, excess):
-                left[queue] = subtract(excess, one.resource)
-                room = add(room, one.resource)
+            if excess is not None and _gives(container.resource, excess):
+                left[queue] = subtract(excess, container.resource)
+                room = add(room, container.resource)
                 if self._fits(size, room):
                     return True
         return False

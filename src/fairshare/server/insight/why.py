@@ -524,12 +524,12 @@ class Words:
             return ""
         place, name = lacking[0]
         users: dict[str, list[ContainerAllocated]] = {}
-        for one in node.containers.values():  # a vector may end before the type
-            if any(one.resource[place : place + 1]):
-                user = self._state.applications[one.application].user
-                users.setdefault(user, []).append(one)
+        for container in node.containers.values():  # a vector may end before the type
+            if any(container.resource[place : place + 1]):
+                user = self._state.applications[container.application].user
+                users.setdefault(user, []).append(container)
         parts = [
-            f"{user} has {sum(sum(one.resource[place : place + 1]) for one in held):,}"
+            f"{user} has {sum(sum(container.resource[place : place + 1]) for container in held):,}"
             f" ({self._held_by(held, self._state)})"
             for user, held in sorted(users.items(), key=lambda item: -len(item[1]))[:MOST_HOLDERS]
         ]
@@ -541,13 +541,15 @@ class Words:
 
     def _held_by(self, containers: list[ContainerAllocated], state: State) -> str:
         """The applications of some containers, the one that has held its for longest first."""
-        containers.sort(key=lambda one: one.allocated_ms)
+        containers.sort(key=lambda container: container.allocated_ms)
         names = []
-        for one in containers[:MOST_HOLDERS]:
-            since_s = 0 if self._now_ms is None else (self._now_ms - one.allocated_ms) // 1_000
+        for container in containers[:MOST_HOLDERS]:
+            since_s = (
+                0 if self._now_ms is None else (self._now_ms - container.allocated_ms) // 1_000
+            )
             since = f" for {span(1_000 * since_s)}" if since_s > 0 else ""
-            name = state.applications[one.application].submission.name
-            names.append(f"{name or one.application}{since}")
+            name = state.applications[container.application].submission.name
+            names.append(f"{name or container.application}{since}")
         more = len(containers) - len(names)
         return ", ".join([*names, f"{more:,} more"] if more > 0 else names)
 

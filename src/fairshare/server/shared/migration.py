@@ -53,11 +53,15 @@ def move_in(link: Link, directory: Path, journal: SqliteJournal) -> Moved:
     cluster = link.run(tables.cluster, tables.ANSWER_S)
     with _contents(directory) as contents:
         if cluster is None:
-            cluster, moved = link.run(lambda one: _fill(one, journal, contents), WHOLE_S)
+            cluster, moved = link.run(
+                lambda transaction: _fill(transaction, journal, contents), WHOLE_S
+            )
         else:
             same = None
             if cluster.form == tables.FORM and not cluster.moved:
-                same = link.run(lambda one: _compare(one, journal, contents), WHOLE_S)
+                same = link.run(
+                    lambda transaction: _compare(transaction, journal, contents), WHOLE_S
+                )
             if same is None:
                 raise DatabaseError(
                     f"the database {shown(link.url)} has a state already, of cluster"

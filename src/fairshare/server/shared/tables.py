@@ -383,23 +383,23 @@ def set_moved(connection: Connection, place: str) -> None:
 def check(link: Link, now_ms: int) -> list[str]:
     """What an administrator should know of the database; raises DatabaseError for one with which a
     server cannot work."""
-    found = link.run(_settings, ANSWER_S)
+    settings = link.run(_settings, ANSWER_S)
     place = f"the database {shown(link.url)}"
-    if int(found["server_version_num"]) < OLDEST_VERSION:
+    if int(settings["server_version_num"]) < OLDEST_VERSION:
         raise DatabaseError(
-            f"{place} is PostgreSQL {found['server_version']}: at least"
+            f"{place} is PostgreSQL {settings['server_version']}: at least"
             f" {OLDEST_VERSION // 10_000} is needed"
         )
-    if found["server_encoding"] != "UTF8":
+    if settings["server_encoding"] != "UTF8":
         raise DatabaseError(
-            f"{place} has the encoding {found['server_encoding']}: make one with UTF8"
+            f"{place} has the encoding {settings['server_encoding']}: make one with UTF8"
             " (createdb --encoding UTF8 --template template0)"
         )
-    if found["transaction_read_only"] == "on":
+    if settings["transaction_read_only"] == "on":
         raise DatabaseError(
             f"{place} is read-only: name its primary, or all hosts of the replication"
         )
-    off_ms = now_ms - int(found["now_ms"])
+    off_ms = now_ms - int(settings["now_ms"])
     if abs(off_ms) > CLOCK_MS:
         raise DatabaseError(
             f"the clock of this machine is {off_ms / 1_000:+,.0f} s from that of {place}: set both"
@@ -407,14 +407,14 @@ def check(link: Link, now_ms: int) -> list[str]:
         )
     warnings = []
     for name in ("fsync", "full_page_writes"):
-        if found[name] != "on":
+        if settings[name] != "on":
             warnings.append(f"{place} has {name} = off: a power failure can lose what is recorded")
-    if (how := found["synchronous_commit"]) in ("off", "local"):
+    if (how := settings["synchronous_commit"]) in ("off", "local"):
         where = "its disk" if how == "off" else "the disk of its standby"
         warnings.append(
             f"{place} has synchronous_commit = {how}: what is acknowledged may not be on {where}"
         )
-    if not found["synchronous_standby_names"]:
+    if not settings["synchronous_standby_names"]:
         warnings.append(
             f"{place} has no synchronous standby (synchronous_standby_names is empty): if its disk"
             " fails, what was acknowledged last may be lost"

@@ -263,13 +263,13 @@ async def list_users(request: Request) -> Response:
     shown = (
         UserNow(
             user=user,
-            running=one.running,
-            waiting=one.waiting,
-            containers=one.containers,
-            used=amounts_of(types, one.used),
-            pending=amounts_of(types, one.pending),
+            running=counts.running,
+            waiting=counts.waiting,
+            containers=counts.containers,
+            used=amounts_of(types, counts.used),
+            pending=amounts_of(types, counts.pending),
         )
-        for user, one in users[:MOST_USERS]
+        for user, counts in users[:MOST_USERS]
     )
     total = amounts_of(types, server.service.views.cluster.total)
     return answer(UsersNow(total, len(users), tuple(shown)))

@@ -89,19 +89,19 @@ class Listings:
         If an order of this name is remembered, and is `about` the same, the keys in that order;
         later ones are appended.
         """
-        known = self._orders.get(name)
-        if known is None or known[0] != about:
+        kept = self._orders.get(name)
+        if kept is None or kept[0] != about:
             pairs = sorted((value(row), key) for key, row in rows.items())
             if down:
                 pairs.reverse()
             keys = [key for _, key in pairs]
             if not name:
                 return keys
-            known = self._orders[name] = (about, dict.fromkeys(keys))
+            kept = self._orders[name] = (about, dict.fromkeys(keys))
             while len(self._orders) > MAX_ORDERS:
                 self._orders.popitem(last=False)
         self._orders.move_to_end(name)
-        ordered: dict[Key, None] = known[1]
+        ordered: dict[Key, None] = kept[1]
         for key in rows:
             ordered.setdefault(key)
         return [key for key in ordered if key in rows]

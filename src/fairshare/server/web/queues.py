@@ -194,13 +194,13 @@ def _explained(server: LiveServer, claim: Claim) -> Explanation:
     """The reason of a claim in words, with all that is known of it."""
     service = server.service
     ask = claim.reason
-    found = service.reasons(claim.application.id)
+    reasons = service.reasons(claim.application.id)
     same = [
         one
-        for one in found
+        for one in reasons
         if ask is not None and (one.priority, one.request) == (ask.priority, ask.request)
     ]
-    reason = next(iter(same or found), ask)
+    reason = next(iter(same or reasons), ask)
     if reason is None:
         return Explanation("", "")
     return words_of(service.state, service.now_ms()).explain(reason)
@@ -274,17 +274,17 @@ def in_sight(
     selected: str,
 ) -> Collection[str]:
     """The names of the queues that are visible, and of those that the page needs beside them."""
-    known = {view.name: view for view in queues}
+    views = {view.name: view for view in queues}
     turned = dict.fromkeys(folds)
     names: dict[str, None] = {}
 
     def with_all_above(name: str) -> None:
-        while name in known and name not in names:
+        while name in views and name not in names:
             names[name] = None
-            name = known[name].parent
+            name = views[name].parent
 
     for view in queues:
-        if not view.parent or not known[view.parent].parent:
+        if not view.parent or not views[view.parent].parent:
             names[view.name] = None
         elif search or below:
             owed = view.leaf and shares[view.name].state == "owed"

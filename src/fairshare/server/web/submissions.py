@@ -76,11 +76,11 @@ class Translation:
         """The vector of named amounts, with `DEFAULT_RESOURCES` for types that are not named."""
         for name in amounts:
             if name not in self.types.names:
-                known = ", ".join(self.types.names)
+                names = ", ".join(self.types.names)
                 near = next((one for one in self.types.names if one.endswith(f"/{name}")), "")
                 advice = f": did you mean {near}?" if near else NO_GPUS if name == GPU else ""
                 self.problems.append(
-                    f"{place}: the cluster has no resource type '{name}'; it has {known}{advice}"
+                    f"{place}: the cluster has no resource type '{name}'; it has {names}{advice}"
                 )
         wanted = work.DEFAULT_RESOURCES | amounts
         return tuple(wanted.get(name, 0) for name in self.types.names)

@@ -57,15 +57,19 @@ async def show_timeline(request: Request) -> Response:
             now_ms=server.service.now_ms(),
             submitted_ms=application.submitted_ms,
             finished_ms=application.finished_ms,
-            phases=tuple(Phase(one.what, one.since_ms, one.until_ms) for one in life.phases),
-            reservations=tuple(
-                ReservationSpan(one.what, one.since_ms, one.until_ms, one.what)
-                for one in life.reservations
+            phases=tuple(
+                Phase(phase.what, phase.since_ms, phase.until_ms) for phase in life.phases
             ),
-            marks=tuple(Mark(one.kind, one.at_ms, one.what) for one in life.marks),
+            reservations=tuple(
+                ReservationSpan(span.what, span.since_ms, span.until_ms, span.what)
+                for span in life.reservations
+            ),
+            marks=tuple(Mark(mark.kind, mark.at_ms, mark.what) for mark in life.marks),
             attempts=tuple(
-                AttemptSpan(one.number, one.started_ms, one.finished_ms or None, one.end)
-                for one in history.attempts
+                AttemptSpan(
+                    attempt.number, attempt.started_ms, attempt.finished_ms or None, attempt.end
+                )
+                for attempt in history.attempts
             ),
             containers=tuple(
                 ContainerSpan(

@@ -159,12 +159,12 @@ def _needed(texts: dict[str, str | None], key: str, what: str) -> str:
     return text
 
 
-def _choice(texts: dict[str, str | None], key: str, known: tuple[str, ...]) -> str:
+def _choice(texts: dict[str, str | None], key: str, choices: tuple[str, ...]) -> str:
     text = texts[key]
     if text is None:
-        raise _Wrong(f"Rule {key} is undefined: it is one of {', '.join(known)}")
-    if text not in known:
-        raise _Wrong(f"there is no {key} {text!r}: it is one of {', '.join(known)}")
+        raise _Wrong(f"Rule {key} is undefined: it is one of {', '.join(choices)}")
+    if text not in choices:
+        raise _Wrong(f"there is no {key} {text!r}: it is one of {', '.join(choices)}")
     return text
 
 

@@ -151,7 +151,7 @@ def enlarged(settings: CapacitySettings, name: str) -> Raise | None:
     what they have; of a weight they keep theirs. None: it has neither, or no sibling."""
     parent, _, short = name.rpartition(".")
     children = settings.queues.get(parent, QueueSettings()).children or ()
-    siblings = [f"{parent}.{one}" for one in children if one != short]
+    siblings = [f"{parent}.{sibling}" for sibling in children if sibling != short]
     queue = settings.queues.get(name, QueueSettings())
     capacity = queue.capacity
 
@@ -162,8 +162,12 @@ def enlarged(settings: CapacitySettings, name: str) -> Raise | None:
     if isinstance(capacity, Weight):
         values = [single(capacity.weight * factor) for factor in WEIGHTS]
         return Raise(f"capacity of {name}", values, lambda value: f"{value:g}w", with_weight)
-    parts = {one: settings.queues.get(one, QueueSettings()).capacity for one in siblings}
-    percents = {one: part.percent for one, part in parts.items() if isinstance(part, Percentage)}
+    parts = {
+        sibling: settings.queues.get(sibling, QueueSettings()).capacity for sibling in siblings
+    }
+    percents = {
+        sibling: part.percent for sibling, part in parts.items() if isinstance(part, Percentage)
+    }
     if not isinstance(capacity, Percentage) or len(percents) < len(parts) or not percents:
         return None
     now, rest = capacity.percent, sum(percents.values())
@@ -177,12 +181,12 @@ def enlarged(settings: CapacitySettings, name: str) -> Raise | None:
             maximum = Percentage(float(value))
         queues[name] = replace(queue, capacity=Percentage(float(value)), maximum_capacity=maximum)
         left = 100.0 - value
-        for one, percent in percents.items():
+        for sibling, percent in percents.items():
             part = Percentage(single((100.0 - value) * percent / rest))
-            if one == siblings[-1]:
+            if sibling == siblings[-1]:
                 part = Percentage(single(left))  # together they have all of it
             left -= part.percent
-            queues[one] = replace(queues.get(one, QueueSettings()), capacity=part)
+            queues[sibling] = replace(queues.get(sibling, QueueSettings()), capacity=part)
         return replace(settings, queues=queues)
 
     first = int(now) // STEP_PERCENT * STEP_PERCENT + STEP_PERCENT

@@ -255,23 +255,23 @@ class QueueReader:
         written = {name.removeprefix(scope.prefix) for name in scope.names}
         lists: list[tuple[Kind, Iterable[Setting]]] = [("maker", READ_TO_MAKE)]
         passed = (*at_start, CHILDREN.name, *_unread(scope))
-        later = [one for one in SETTINGS if one.name not in passed]
+        later = [setting for setting in SETTINGS if setting.name not in passed]
         lists += [(kind, later) for kind in made]
         for kind, settings in lists:
-            for one in settings:
-                if one.name in written:
-                    self._try(scope, kind, one, one.name, reasons)
+            for setting in settings:
+                if setting.name in written:
+                    self._try(scope, kind, setting, setting.name, reasons)
             for user in scope.users if kind != "maker" and not scope.template else ():
                 self._try(scope, kind, USER_WEIGHT, f"{USERS}{user}.{USER_WEIGHT.name}", reasons)
         return reasons
 
     def _try(
-        self, scope: Scope, kind: Kind, one: Setting, suffix: str, found: dict[str, str]
+        self, scope: Scope, kind: Kind, setting: Setting, suffix: str, reasons: dict[str, str]
     ) -> None:
         problems = Problems()
-        one.read(self._values.aside(problems).at(scope, kind), scope.prefix + suffix)
+        setting.read(self._values.aside(problems).at(scope, kind), scope.prefix + suffix)
         for problem in problems.errors[:1]:
-            found[f"{kind}:{one.field}"] = problem.message
+            reasons[f"{kind}:{setting.field}"] = problem.message
             self._values.report_unusable(problem)
 
 

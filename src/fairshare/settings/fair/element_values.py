@@ -365,11 +365,11 @@ class ElementValues:
         """A text that is not empty."""
         return self._read(element, literals.trim)
 
-    def unknown(self, element: Element, known: Collection[str], inside: str) -> None:
+    def unknown(self, element: Element, names: Collection[str], inside: str) -> None:
         """Report an unknown element, with the name that may be meant."""
         near = [_OLD_NAMES.get(element.name, "")]
-        if near[0] not in known:
-            near = get_close_matches(element.name, known, 1, 0.8)
+        if near[0] not in names:
+            near = get_close_matches(element.name, names, 1, 0.8)
         guess = f"; is <{near[0]}> meant?" if near else ""
         self.problems.warning(
             element.place,
@@ -378,11 +378,11 @@ class ElementValues:
             "ignores it",
         )
 
-    def attributes(self, element: Element, known: Collection[str]) -> None:
+    def attributes(self, element: Element, names: Collection[str]) -> None:
         """Report unknown attributes."""
         for name in element.attributes:
-            if name not in known:
-                near = get_close_matches(name, known, 1)
+            if name not in names:
+                near = get_close_matches(name, names, 1)
                 hint = f"; is {near[0]!r} meant?" if near else ""
                 self.problems.warning(
                     element.place,

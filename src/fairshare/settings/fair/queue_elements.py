@@ -75,12 +75,12 @@ class _Queues:
         seen: dict[str, Element] = {}
         nested = []
         for child in element.children:
-            known = BY_NAME.get(child.name)
-            if known is not None:
-                if known.field in seen:
-                    self.values.repeated(child, seen[known.field])
-                seen[known.field] = child
-                fields[known.field] = known.read(self.values, child)
+            setting = BY_NAME.get(child.name)
+            if setting is not None:
+                if setting.field in seen:
+                    self.values.repeated(child, seen[setting.field])
+                seen[setting.field] = child
+                fields[setting.field] = setting.read(self.values, child)
             elif child.name == "reservation":
                 seen[child.name] = child
                 fields["reservable"] = True

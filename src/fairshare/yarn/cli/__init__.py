@@ -112,11 +112,11 @@ class _Generic:
             self.properties[key] = text
 
 
-def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | None) -> int:
+def run_command(name: str, options: _Generic, transport: httpx.BaseTransport | None) -> int:
     """Run one command; returns its exit code."""
 
     def open_manager() -> ResourceManager:
-        addresses = find_addresses(given.url, given.directory, given.properties, os.environ)
+        addresses = find_addresses(options.url, options.directory, options.properties, os.environ)
         # A token identifies its user.
         user = None if addresses.token else os.environ.get("HADOOP_USER_NAME") or own_user()
         return ResourceManager(addresses, user, transport)
@@ -124,7 +124,7 @@ def run_command(name: str, given: _Generic, transport: httpx.BaseTransport | Non
     call = Call(open_manager)
     try:
         code: int = import_module(f"fairshare.yarn.cli.{COMMANDS[name][0]}").run(
-            call, given.words[1:]
+            call, options.words[1:]
         )
     finally:
         call.close()

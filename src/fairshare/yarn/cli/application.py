@@ -105,22 +105,24 @@ def run(call: Call, words: Sequence[str]) -> int:
     return _change(call.manager, arguments)
 
 
-def _change(manager: ResourceManager, given: Arguments) -> int:
-    identifier = given.value("appId")
-    if "changeQueue" in given:
-        return _move(manager, identifier, given.value("changeQueue"))
+def _change(manager: ResourceManager, arguments: Arguments) -> int:
+    identifier = arguments.value("appId")
+    if "changeQueue" in arguments:
+        return _move(manager, identifier, arguments.value("changeQueue"))
     for name, change in (("updatePriority", _prioritize), ("updateLifetime", _limit)):
-        if name in given:
+        if name in arguments:
             try:
-                number = int(given.value(name))
+                number = int(arguments.value(name))
             except ValueError:
-                return COMMAND.wrong_usage(f"-{name} {given.value(name)}: a whole number is needed")
+                return COMMAND.wrong_usage(
+                    f"-{name} {arguments.value(name)}: a whole number is needed"
+                )
             return change(manager, identifier, number)
     return COMMAND.wrong_usage()
 
 
-def _list(call: Call, given: Arguments) -> int:
-    states = [state.upper() for state in given.values("appStates")]
+def _list(call: Call, arguments: Arguments) -> int:
+    states = [state.upper() for state in arguments.values("appStates")]
     unknown = [state for state in states if state not in (*APPLICATION_STATES, "ALL")]
     if unknown and "ALL" not in states:
         say(f"The application state {unknown[0]} is invalid.")
@@ -129,8 +131,8 @@ def _list(call: Call, given: Arguments) -> int:
         return FAILED
     wanted = APPLICATION_STATES if "ALL" in states else states or _USUAL
     chosen = tuple(state for state in APPLICATION_STATES if state in wanted)
-    types = tuple(dict.fromkeys(kind.upper() for kind in given.values("appTypes")))
-    tags = tuple(dict.fromkeys(given.values("appTags")))
+    types = tuple(dict.fromkeys(kind.upper() for kind in arguments.values("appTypes")))
+    tags = tuple(dict.fromkeys(arguments.values("appTags")))
     parameters = {"states": ",".join(chosen), "deSelects": "resourceRequests"}
     if types:
         parameters["applicationTypes"] = ",".join(types)
@@ -330,9 +332,9 @@ def _limit(manager: ResourceManager, identifier: str, seconds: int) -> int:
     return 0
 
 
-def same_instant(one: str, other: str) -> bool:
+def same_instant(instant: str, other: str) -> bool:
     """Whether two timeout dates are the same instant, to the second, in any time zones."""
-    if "UNLIMITED" in (one, other):
-        return one == other
-    first, second = datetime.fromisoformat(one), datetime.fromisoformat(other)
+    if "UNLIMITED" in (instant, other):
+        return instant == other
+    first, second = datetime.fromisoformat(instant), datetime.fromisoformat(other)
     return abs((first - second).total_seconds()) < 1

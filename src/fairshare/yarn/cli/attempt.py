@@ -64,16 +64,16 @@ def _list(manager: ResourceManager, identifier: str) -> int:
     answer = manager.get(f"/apps/{segment(identifier)}/appattempts")
     known = items(answer, "appAttempts", "appAttempt")
     # The list has Hadoop's internal states and no tracking URL; single attempts have all fields.
-    attempts = [manager.get(_path(one["appAttemptId"])) for one in known]
+    attempts = [manager.get(_path(attempt["appAttemptId"])) for attempt in known]
     say(f"Total number of application attempts :{len(attempts)}")
     rows = [
         (
-            one["appAttemptId"],
-            one.get("appAttemptState", ""),
-            one.get("amContainerId") or NOT_THERE,
-            one.get("trackingUrl") or NOT_THERE,
+            attempt["appAttemptId"],
+            attempt.get("appAttemptState", ""),
+            attempt.get("amContainerId") or NOT_THERE,
+            attempt.get("trackingUrl") or NOT_THERE,
         )
-        for one in sorted(attempts, key=lambda one: number_of(one["appAttemptId"]))
+        for attempt in sorted(attempts, key=lambda attempt: number_of(attempt["appAttemptId"]))
     ]
     return say_columns(WIDTHS, HEADERS, rows)
 

@@ -85,15 +85,17 @@ def _list(manager: ResourceManager, of_attempt: str) -> int:
     say(f"Total number of containers :{len(containers)}")
     rows = [
         (
-            one["containerId"],
-            long_date(whole(one.get("startedTime"))),
-            long_date(whole(one.get("finishedTime"))),
-            one.get("containerState", ""),
-            one.get("assignedNodeId", ""),
-            one.get("nodeHttpAddress") or NOT_THERE,
-            one.get("logUrl", ""),
+            container["containerId"],
+            long_date(whole(container.get("startedTime"))),
+            long_date(whole(container.get("finishedTime"))),
+            container.get("containerState", ""),
+            container.get("assignedNodeId", ""),
+            container.get("nodeHttpAddress") or NOT_THERE,
+            container.get("logUrl", ""),
         )
-        for one in sorted(containers, key=lambda one: number_of(one["containerId"]))
+        for container in sorted(
+            containers, key=lambda container: number_of(container["containerId"])
+        )
     ]
     return say_columns(WIDTHS, HEADERS, rows)
 

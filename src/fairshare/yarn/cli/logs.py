@@ -124,22 +124,22 @@ def _own_containers(manager: ResourceManager, of_application: str) -> list[Field
     return [] if answer is None else items(answer.json(), "containers")
 
 
-def _logs(manager: ResourceManager, one: Fields, wanted: Sequence[str]) -> Iterator[Log]:
+def _logs(manager: ResourceManager, fields: Fields, wanted: Sequence[str]) -> Iterator[Log]:
     files = [file for file in _OWN_FILES if not wanted or file in wanted]
     is_own = False
     for file in files:
-        content = _own_log(manager, one["id"], file)
+        content = _own_log(manager, fields["id"], file)
         if content is not None:
             is_own = True
-            yield Log(one["id"], one["node"], file, content)
-    if is_own or not one["web"]:
+            yield Log(fields["id"], fields["node"], file, content)
+    if is_own or not fields["web"]:
         return
-    for file in wanted or _files_at(manager, one):
+    for file in wanted or _files_at(manager, fields):
         try:
-            found = manager.text_at(f"{one['web']}{_NODE}/{one['id']}/logs/{segment(file)}")
+            found = manager.text_at(f"{fields['web']}{_NODE}/{fields['id']}/logs/{segment(file)}")
         except RemoteRefusal as refusal:
-            raise _gone(one["id"], refusal) from refusal
-        yield Log(one["id"], one["node"], file, found.content)
+            raise _gone(fields["id"], refusal) from refusal
+        yield Log(fields["id"], fields["node"], file, found.content)
 
 
 def _own_log(manager: ResourceManager, name: str, file: str) -> bytes | None:
@@ -159,12 +159,12 @@ def _own_log(manager: ResourceManager, name: str, file: str) -> bytes | None:
         content += answer.content
 
 
-def _files_at(manager: ResourceManager, one: Fields) -> list[str]:
+def _files_at(manager: ResourceManager, fields: Fields) -> list[str]:
     """The names of a container's log files, from its node."""
     try:
-        answer = manager.text_at(f"{one['web']}{_NODE}/{one['id']}/logs").json()
+        answer = manager.text_at(f"{fields['web']}{_NODE}/{fields['id']}/logs").json()
     except RemoteRefusal as refusal:
-        raise _gone(one["id"], refusal) from refusal
+        raise _gone(fields["id"], refusal) from refusal
     infos = answer if isinstance(answer, list) else items(answer, "containerLogsInfo")
     return [file["fileName"] for info in infos for file in items(info, "containerLogInfo")]
 

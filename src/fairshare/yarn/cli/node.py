@@ -55,13 +55,13 @@ def _list(manager: ResourceManager, states: Sequence[str], *, details: bool) -> 
     return 0
 
 
-def _total(one: Fields) -> Fields:
-    if one.get("totalResource"):
-        found: Fields = one["totalResource"]
+def _total(node: Fields) -> Fields:
+    if node.get("totalResource"):
+        found: Fields = node["totalResource"]
         return found
     return {
-        "memory": whole(one.get("usedMemoryMB")) + whole(one.get("availMemoryMB")),
-        "vCores": whole(one.get("usedVirtualCores")) + whole(one.get("availableVirtualCores")),
+        "memory": whole(node.get("usedMemoryMB")) + whole(node.get("availMemoryMB")),
+        "vCores": whole(node.get("usedVirtualCores")) + whole(node.get("availableVirtualCores")),
     }
 
 
@@ -96,11 +96,11 @@ def _say_utilization(one: Fields) -> None:
         say(f"\tResource Utilization by {title} : {text}")
 
 
-def attributes_of(one: Fields) -> list[tuple[str, str]]:
+def attributes_of(node: Fields) -> list[tuple[str, str]]:
     """A node's attributes: full names with types, and values."""
     return sorted(
         (f"{a.get('prefix', '')}/{a['name']}({a.get('type', 'STRING')})", str(a.get("value", "")))
-        for a in items(one, "nodeAttributesInfo", "nodeAttributeInfo")
+        for a in items(node, "nodeAttributesInfo", "nodeAttributeInfo")
     )
 
 
@@ -116,24 +116,24 @@ def _report(manager: ResourceManager, identifier: str) -> int:
     return 0
 
 
-def _say_node(one: Fields) -> None:
-    total, used = _total(one), _used(one)
-    attributes = [f"{name}={value}" for name, value in attributes_of(one)]
+def _say_node(node: Fields) -> None:
+    total, used = _total(node), _used(node)
+    attributes = [f"{name}={value}" for name, value in attributes_of(node)]
     rows = (
-        ("Node-Id", one["id"]),
-        ("Rack", one.get("rack", "")),
-        ("Node-State", one["state"]),
-        ("Node-Http-Address", one.get("nodeHTTPAddress", "")),
-        ("Last-Health-Update", health_date(whole(one.get("lastHealthUpdate")))),
-        ("Health-Report", one.get("healthReport", "")),
-        ("Containers", one["numContainers"]),
+        ("Node-Id", node["id"]),
+        ("Rack", node.get("rack", "")),
+        ("Node-State", node["state"]),
+        ("Node-Http-Address", node.get("nodeHTTPAddress", "")),
+        ("Last-Health-Update", health_date(whole(node.get("lastHealthUpdate")))),
+        ("Health-Report", node.get("healthReport", "")),
+        ("Containers", node["numContainers"]),
         ("Memory-Used", f"{used['memory']}MB"),
         ("Memory-Capacity", f"{total['memory']}MB"),
         ("CPU-Used", f"{used['vCores']} vcores"),
         ("CPU-Capacity", f"{total['vCores']} vcores"),
-        ("Node-Labels", _labels(one)),
+        ("Node-Labels", _labels(node)),
         ("Node Attributes", "\n\t                  ".join(attributes)),
     )
     say_report("Node", rows)
-    _say_utilization(one)
+    _say_utilization(node)
     say()

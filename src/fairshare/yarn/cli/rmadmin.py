@@ -76,9 +76,9 @@ def run(call: Call, words: Sequence[str]) -> int:
         return FAILED
 
 
-def _refresh_queues(manager: ResourceManager, given: Sequence[str]) -> int:
-    if given:
-        raise ValueError(f"unexpected {given[0]!r}")
+def _refresh_queues(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    if arguments:
+        raise ValueError(f"unexpected {arguments[0]!r}")
     body = {"user": manager.user} if manager.user else {}
     answer = manager.own("POST", "/admin/refresh-queues", body)
     if answer is None:
@@ -117,26 +117,26 @@ def read_labels(text: str) -> list[Fields]:
     return labels
 
 
-def _add_labels(manager: ResourceManager, given: Sequence[str]) -> int:
-    labels = read_labels(_only(given, NO_LABELS))
+def _add_labels(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    labels = read_labels(_only(arguments, NO_LABELS))
     manager.post("/add-node-labels", {"nodeLabelInfo": labels})
     return 0
 
 
-def _remove_labels(manager: ResourceManager, given: Sequence[str]) -> int:
-    labels = [part.strip() for part in _only(given, NO_LABELS).split(",") if part.strip()]
+def _remove_labels(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    labels = [part.strip() for part in _only(arguments, NO_LABELS).split(",") if part.strip()]
     if not labels:
         raise ValueError(NO_LABELS)
     manager.post("/remove-node-labels", labels=",".join(labels))
     return 0
 
 
-def _only(given: Sequence[str], missing: str) -> str:
-    words = [word for word in given if not word.startswith("-")]
-    if "-directlyAccessNodeLabelStore" in given:
+def _only(arguments: Sequence[str], missing: str) -> str:
+    words = [word for word in arguments if not word.startswith("-")]
+    if "-directlyAccessNodeLabelStore" in arguments:
         raise ValueError("the store of labels is the ResourceManager's: REST asks that one")
-    if len(words) != 1 or len(words) != len(given):
-        raise ValueError(missing if not words else f"unexpected {' '.join(given)!r}")
+    if len(words) != 1 or len(words) != len(arguments):
+        raise ValueError(missing if not words else f"unexpected {' '.join(arguments)!r}")
     return words[0]
 
 
@@ -166,9 +166,9 @@ def read_mappings(text: str) -> dict[str, list[str]]:
     return mappings
 
 
-def _label_nodes(manager: ResourceManager, given: Sequence[str]) -> int:
-    known = "-failOnUnknownNodes" in given
-    rest = [word for word in given if word != "-failOnUnknownNodes"]
+def _label_nodes(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    known = "-failOnUnknownNodes" in arguments
+    rest = [word for word in arguments if word != "-failOnUnknownNodes"]
     labels_of = read_mappings(_only(rest, NO_NODES))
     if known:
         # REST does not support this option, so that it is checked here.
@@ -184,10 +184,10 @@ def _label_nodes(manager: ResourceManager, given: Sequence[str]) -> int:
     return 0
 
 
-def _resize_node(manager: ResourceManager, given: Sequence[str]) -> int:
-    if len(given) not in (3, 4):
+def _resize_node(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    if len(arguments) not in (3, 4):
         raise ValueError("Number of parameters specified for updateNodeResource is wrong.")
-    node, *numbers = given
+    node, *numbers = arguments
     memory_mb, vcores, timeout_ms = (*(int(n) for n in numbers), -1)[:3]
     if memory_mb < 0 or vcores < 0:
         raise ValueError(f"Invalid resource value: ({memory_mb},{vcores}) for updateNodeResource.")
@@ -197,12 +197,12 @@ def _resize_node(manager: ResourceManager, given: Sequence[str]) -> int:
     return 0
 
 
-def _service_state(manager: ResourceManager, given: Sequence[str]) -> int:
-    say(str(manager.info(_service(manager, "-getServiceState", given))["haState"]).lower())
+def _service_state(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    say(str(manager.info(_service(manager, "-getServiceState", arguments))["haState"]).lower())
     return 0
 
 
-def _all_service_states(manager: ResourceManager, given: Sequence[str]) -> int:
+def _all_service_states(manager: ResourceManager, arguments: Sequence[str]) -> int:
     if not manager.addresses.available:
         return _no_ha("-getAllServiceState")
     for name, url in manager.addresses.urls.items():
@@ -214,18 +214,20 @@ def _all_service_states(manager: ResourceManager, given: Sequence[str]) -> int:
     return 0
 
 
-def _check_health(manager: ResourceManager, given: Sequence[str]) -> int:
-    info = manager.info(_service(manager, "-checkHealth", given))
+def _check_health(manager: ResourceManager, arguments: Sequence[str]) -> int:
+    info = manager.info(_service(manager, "-checkHealth", arguments))
     return 0 if info["state"] == "STARTED" else FAILED
 
 
-def _service(manager: ResourceManager, command: str, given: Sequence[str]) -> str:
+def _service(manager: ResourceManager, command: str, arguments: Sequence[str]) -> str:
     if not manager.addresses.available:
         raise ValueError(f"Cannot run {command} when ResourceManager HA is not enabled")
-    if len(given) != 1 or given[0] not in manager.addresses.urls:
+    if len(arguments) != 1 or arguments[0] not in manager.addresses.urls:
         known = " ".join(manager.addresses.urls)
-        raise ValueError(f"{' '.join(given)} is not a valid serviceId. It should be one of {known}")
-    return given[0]
+        raise ValueError(
+            f"{' '.join(arguments)} is not a valid serviceId. It should be one of {known}"
+        )
+    return arguments[0]
 
 
 def _no_ha(command: str) -> int:

@@ -84,11 +84,15 @@ def picture(call: Call, chosen: dict[str, tuple[str, ...]], rows: int) -> list[s
     return lines
 
 
-def _is_chosen(one: Fields, chosen: dict[str, tuple[str, ...]]) -> bool:
+def _is_chosen(application: Fields, chosen: dict[str, tuple[str, ...]]) -> bool:
     queues, users = chosen["queues"], chosen["users"]
-    names = (one["queue"], one["queue"].removeprefix("root."), one["queue"].rpartition(".")[2])
-    below = any(one["queue"].startswith(queue + ".") for queue in queues)
-    return (not users or one["user"] in users) and (
+    names = (
+        application["queue"],
+        application["queue"].removeprefix("root."),
+        application["queue"].rpartition(".")[2],
+    )
+    below = any(application["queue"].startswith(queue + ".") for queue in queues)
+    return (not users or application["user"] in users) and (
         not queues or below or any(name in queues for name in names)
     )
 

@@ -150,33 +150,33 @@ def _state(one: Activity) -> str:
     return "ALLOCATED_FROM_RESERVED" if one.from_reservation else "ALLOCATED"
 
 
-def _allocation(gateway: Gateway, one: Activity) -> NodeAllocation:
+def _allocation(gateway: Gateway, activity: Activity) -> NodeAllocation:
     state = gateway.scheduler.state
-    node = gateway.node_address(one.node)
+    node = gateway.node_address(activity.node)
     text = (
-        f"Container: [ContainerId: null, AllocationRequestId: {one.request}, Version: 0, NodeId:"
-        f" {node}, NodeHttpAddress: {gateway.node_web_address(one.node)}, Resource:"
-        f" {resource_text(one.resource, state.types)}, Priority: {one.priority}, Token: null,"
-        " ExecutionType: GUARANTEED, ]"
+        f"Container: [ContainerId: null, AllocationRequestId: {activity.request}, Version: 0,"
+        f" NodeId: {node}, NodeHttpAddress: {gateway.node_web_address(activity.node)},"
+        f" Resource: {resource_text(activity.resource, state.types)},"
+        f" Priority: {activity.priority}, Token: null, ExecutionType: GUARANTEED, ]"
     )
-    word = "RESERVED" if one.reserved else "ALLOCATED"
+    word = "RESERVED" if activity.reserved else "ALLOCATED"
     container = ActivityNode(text, allocationState=word, nodeId=node)
     tree = ActivityNode(
-        f"request_{one.priority}_{one.request}",
-        requestPriority=one.priority,
-        allocationRequestId=one.request,
+        f"request_{activity.priority}_{activity.request}",
+        requestPriority=activity.priority,
+        allocationRequestId=activity.request,
         allocationState=word,
         children=[container],
     )
     tree = ActivityNode(
-        application_name(state.epoch_ms, one.application),
-        appPriority=one.application_priority,
+        application_name(state.epoch_ms, activity.application),
+        appPriority=activity.application_priority,
         allocationState=word,
         children=[tree],
     )
-    for queue in (one.queue, *parents_of(one.queue)):
+    for queue in (activity.queue, *parents_of(activity.queue)):
         tree = ActivityNode(queue, allocationState="ACCEPTED", children=[tree])
-    return NodeAllocation("", _state(one), tree)
+    return NodeAllocation("", _state(activity), tree)
 
 
 async def show_bulk_activities(request: Request, caller: Caller) -> Answer:

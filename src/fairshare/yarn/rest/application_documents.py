@@ -384,11 +384,13 @@ def lasting_document(
         info.amHostHttpAddress = gateway.node_web_address(last.node)
         info.masterNodeId = gateway.node_address(last.node)
     containers, size = application.containers.values(), len(types.names)
-    begun = total((scale(one.resource, one.allocated_ms) for one in containers), size)
+    begun = total(
+        (scale(container.resource, container.allocated_ms) for container in containers), size
+    )
     lasting = Lasting(
         info,
         types,
-        rate=total((one.resource for one in containers), size),
+        rate=total((container.resource for container in containers), size),
         before=subtract(history.use_ms, begun),
         shown=_shown_seconds(application, history, size),
         waits=waits,

@@ -122,11 +122,11 @@ class HistoryContainerInfos(Document):
 async def list_applications(request: Request, caller: Caller) -> Answer:
     """GET /apps: with the conditions of the ResourceManager's list."""
     gateway = gateway_of(request)
-    known = gateway.scheduler.state.applications
+    applications = gateway.scheduler.state.applications
 
     def infos() -> Iterator[HistoryAppInfo]:
         for number, full in tuple(chosen(gateway, caller, read_filter(request))):
-            if application := known.get(number):
+            if application := applications.get(number):
                 yield _application(gateway, application, full=full)
 
     return Answer(HistoryAppInfos([info async for info in sliced(infos())]), "apps", "bare")

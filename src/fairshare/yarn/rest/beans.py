@@ -247,20 +247,20 @@ def _counts_in_steps(gateway: Gateway) -> Steps[_Counted]:
     own: dict[tuple[str, str], Counter[str]] = {}
     now_ms = gateway.now_ms()
     for application in tuple(gateway.scheduler.state.applications.values()):
-        found = own.setdefault((application.queue, application.user), Counter())
+        counts = own.setdefault((application.queue, application.user), Counter())
         for word, number in _counted(gateway, application, now_ms):
-            found[word] += number
+            counts[word] += number
         yield
     queues: Counts = {}
     users: dict[tuple[str, str], Counter[str]] = {}
-    for (leaf, user), found in own.items():
+    for (leaf, user), counts in own.items():
         for queue in (leaf, *parents_of(leaf)):
-            queues.setdefault(queue, Counter()).update(found)
-            users.setdefault((queue, user), Counter()).update(found)
+            queues.setdefault(queue, Counter()).update(counts)
+            users.setdefault((queue, user), Counter()).update(counts)
         yield
-    for (queue, _), found in users.items():
-        if found.get("ActiveApplications"):
-            found["ActiveUsers"] = 1
+    for (queue, _), counts in users.items():
+        if counts.get("ActiveApplications"):
+            counts["ActiveUsers"] = 1
             queues[queue]["ActiveUsers"] += 1
         yield
     return _Counted(queues, users)

@@ -65,11 +65,11 @@ def _names(settings: WebSettings, user: str, what: str) -> set[str]:
 
 
 def _is_in(address: str, host: str) -> bool:
-    found = ip_address(address)
-    if host == "localhost" and found.is_loopback:
+    caller = ip_address(address)
+    if host == "localhost" and caller.is_loopback:
         return True
     try:
-        return found in ip_network(host, strict=False)
+        return caller in ip_network(host, strict=False)
     except ValueError:
         return address in _addresses(host)
 

@@ -171,9 +171,9 @@ class Gateway:
         """Send a container a signal: one of YARN's commands. Raises EngineError."""
         self._server.engine.signal(container, command)
 
-    async def ask(self, given: Input) -> tuple[Event, ...]:
+    async def ask(self, input_: Input) -> tuple[Event, ...]:
         """Feed one input; raises InputError if it is refused."""
-        return await self._server.service.ask(given)
+        return await self._server.service.ask(input_)
 
     async def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups of a user, the primary one first; a directory service may take its time to

@@ -74,14 +74,14 @@ def _partition(gateway: Gateway, resources: Resource) -> PartitionInfo:
     return PartitionInfo(resource_info(gateway.scheduler.state.types, resources))
 
 
-def assigned_labels(gateway: Gateway, found: NodeLabels) -> dict[str, str]:
+def assigned_labels(gateway: Gateway, labels: NodeLabels) -> dict[str, str]:
     """The label of each node that has one, by the node's identifier; also of nodes that have not
     registered yet."""
     nodes = gateway.scheduler.state.nodes
-    present = {gateway.node_address(name): found.of_node(node) for name, node in nodes.items()}
+    present = {gateway.node_address(name): labels.of_node(node) for name, node in nodes.items()}
     others = {
         gateway.unknown_node_address(name): label
-        for name, label in found.assigned().items()
+        for name, label in labels.assigned().items()
         if name not in nodes
     }
     return {node: label for node, label in {**present, **others}.items() if label}
@@ -212,11 +212,11 @@ async def replace_many(request: Request, caller: Caller) -> Answer:
     gateway = gateway_of(request)
     body = await read_object(request, "nodeToLabelsName")
     labels = {
-        gateway.node_name(text_of(one.get("nodeId"))): [
-            text_of(x) for x in as_list(one.get("labels"))
+        gateway.node_name(text_of(entry.get("nodeId"))): [
+            text_of(x) for x in as_list(entry.get("labels"))
         ]
-        for one in as_list(body.get("nodeToLabels"))
-        if isinstance(one, dict)
+        for entry in as_list(body.get("nodeToLabels"))
+        if isinstance(entry, dict)
     }
     return await _change(gateway, caller, "replace-node-to-labels", _of_nodes(labels))
 
@@ -232,14 +232,14 @@ def _of_nodes(wanted: dict[str, list[str]]) -> LabelNodes:
     return LabelNodes({node: (labels or [""])[0] for node, labels in wanted.items()})
 
 
-async def _change(gateway: Gateway, caller: Caller, path: str, given: Input | None) -> Answer:
+async def _change(gateway: Gateway, caller: Caller, path: str, input_: Input | None) -> Answer:
     if not is_administrator(gateway, caller):
         raise unauthorized(f"User {caller.user} not authorized for post to .../{path} ")
     if labels_of(gateway) is None:
         raise bad_request(_DISABLED, _IO)
-    if given is not None:
+    if input_ is not None:
         try:
-            await gateway.ask(given)
+            await gateway.ask(input_)
         except InputError as error:
             raise bad_request(str(error), _IO) from None
     return Answer()

@@ -113,11 +113,11 @@ class Administration:
             "transitionToStandby": self._refuse_transition,
             "transitionToObserver": self._refuse_transition,
         }
-        found: dict[tuple[str, str], Handler] = {}
+        of_methods: dict[tuple[str, str], Handler] = {}
         for protocol, handlers in ((ADMINISTRATION, methods), (HIGH_AVAILABILITY, availability)):
             for name, method in handlers.items():
-                found[protocol, name] = self._for_administrator(protocol, name, method)
-        return audited(self._gateway.server, found, LOOKING)
+                of_methods[protocol, name] = self._for_administrator(protocol, name, method)
+        return audited(self._gateway.server, of_methods, LOOKING)
 
     def _for_administrator(self, protocol: str, name: str, method: Answering) -> Handler:
         response = METHODS[protocol, name].response
@@ -265,12 +265,12 @@ class Administration:
             return [records.node_name(node_id)]
         return [n.name for n in state.nodes.values() if n.host == node_id.host] or [node_id.host]
 
-    async def _change_labels(self, given: Input) -> None:
+    async def _change_labels(self, input_: Input) -> None:
         gateway = self._gateway
         if gateway.yarn.node_labels(gateway.scheduler.state) is None:
             raise wrapped(INPUT_OUTPUT, NO_LABELS)
         try:
-            await gateway.ask(given)
+            await gateway.ask(input_)
         except InputError as error:
             later = error.code in LATER
             raise (rpc_error(error) if later else wrapped(INPUT_OUTPUT, str(error))) from None

@@ -125,11 +125,11 @@ def requested(message: ResourceRequestProto, types: ResourceTypes) -> ContainerR
 
 def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
     """Requests that withdraw all that an application has outstanding."""
-    found = []
+    withdrawn = []
     for (priority, number), key in application.attempt.asks.keys.items():
         for place, ask in (*key.places.items(), (ANYWHERE, key.anywhere)):
             if ask is not None and number < GROUP_REQUESTS:
-                found.append(
+                withdrawn.append(
                     ContainerRequest(
                         0,
                         ask.resource,
@@ -140,7 +140,7 @@ def withdrawals(application: Application) -> tuple[ContainerRequest, ...]:
                         label=key.label or None,
                     )
                 )
-    return tuple(found)
+    return tuple(withdrawn)
 
 
 def _released(
@@ -231,12 +231,12 @@ def update_errors(
     what is so already. `largest` is the largest container."""
     found = []
     for request in requests:
-        known = _is_own(request.container_id, application, state)
-        reason = _refusal(request, largest) if known else "INVALID_CONTAINER_ID"
+        own_container = _is_own(request.container_id, application, state)
+        reason = _refusal(request, largest) if own_container else "INVALID_CONTAINER_ID"
         if reason is not None:
             error = UpdateContainerErrorProto(reason=reason)
             error.update_request.CopyFrom(request)
-            error.current_container_version = VERSION if known else UNKNOWN_VERSION
+            error.current_container_version = VERSION if own_container else UNKNOWN_VERSION
             found.append(error)
     return found
 

@@ -166,15 +166,15 @@ def _master_label(context: ApplicationSubmissionContextProto) -> str | None:
 
 
 def _lifetime_s(context: ApplicationSubmissionContextProto) -> int:
-    found = 0
+    lifetime_s = 0
     for one in context.application_timeouts:
         if one.application_timeout_type == _LIFETIME:
-            found = int(one.timeout)
-            if found <= 0:
+            lifetime_s = int(one.timeout)
+            if lifetime_s <= 0:
                 raise RpcError(
-                    YARN, f"Invalid application timeout, value={found} for type=LIFETIME"
+                    YARN, f"Invalid application timeout, value={lifetime_s} for type=LIFETIME"
                 )
-    return found
+    return lifetime_s
 
 
 FAILED_BY_USER = "Attempt failed by user."

@@ -270,22 +270,22 @@ class Clients:
         """getApplications: with filters; a queue is one of the named ones, or below it while the
         application lives."""
         answer = GetApplicationsResponseProto()
-        known = self._gateway.scheduler.state.applications
+        applications = self._gateway.scheduler.state.applications
         for number, application in enumerate(list(self._chosen(caller, request))):
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)  # nodes and masters wait
-            if application.id in known:
+            if application.id in applications:
                 report = application_report(self._gateway, application, caller, self._token_of)
                 answer.applications.append(report)
         return answer
 
     def _chosen(self, caller: Caller, request: Any) -> Iterator[Application]:
         gateway = self._gateway
-        words = [YarnApplicationStateProto.Name(one) for one in request.application_states]
+        words = [YarnApplicationStateProto.Name(state) for state in request.application_states]
         conditions = Filter(
             states=frozenset(words),
-            types=frozenset(one.lower() for one in request.application_types),
-            tags=frozenset(one.lower() for one in request.applicationTags),
+            types=frozenset(type_name.lower() for type_name in request.application_types),
+            tags=frozenset(tag.lower() for tag in request.applicationTags),
             started_ms=_range(request, "start"),
             finished_ms=_range(request, "finish"),
             name=request.name if request.HasField("name") else None,

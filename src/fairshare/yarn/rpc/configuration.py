@@ -414,12 +414,12 @@ def _addresses(site: Site, problems: Problems, *, any_port: bool) -> dict[str, t
     suffix = f".{identifier}" if identifier else ""
     host = site.string(_HOST + suffix, "", problems) or site.string(_HOST, LOOPBACK, problems)
     bound = site.string(_BIND, "", problems)
-    found = {}
+    addresses = {}
     for port_name, (name, default) in PORTS.items():
         written = site.string(name + suffix, "", problems) or site.string(name, "", problems)
         own, port = _address(site, problems, name + suffix, written or f"{host}:{default}")
-        found[port_name] = (bound or own or host, 0 if any_port else port)
-    return found
+        addresses[port_name] = (bound or own or host, 0 if any_port else port)
+    return addresses
 
 
 def _address(site: Site, problems: Problems, name: str, written: str) -> tuple[str, int]:

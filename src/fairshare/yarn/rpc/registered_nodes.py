@@ -132,12 +132,12 @@ class RegisteredNodes:
 
     def silent_since(self, before_ms: int) -> list[RegisteredNode]:
         """The nodes that were last heard before an instant, the longest silent first."""
-        found = []
+        silent = []
         for node in self._nodes.values():
             if node.heard_ms >= before_ms:
                 break
-            found.append(node)
-        return found
+            silent.append(node)
+        return silent
 
     # Containers.
 
@@ -235,10 +235,10 @@ def _numbers(version: str) -> list[int]:
 
 def known_resources(message: ResourceProto, types: ResourceTypes) -> ResourceProto:
     """A ResourceProto without the types that this cluster does not count, as Hadoop skips them."""
-    if all(one.key in types.names for one in message.resource_value_map):
+    if all(entry.key in types.names for entry in message.resource_value_map):
         return message
     resource = ResourceProto(memory=message.memory, virtual_cores=message.virtual_cores)
     resource.resource_value_map.extend(
-        one for one in message.resource_value_map if one.key in types.names
+        entry for entry in message.resource_value_map if entry.key in types.names
     )
     return resource

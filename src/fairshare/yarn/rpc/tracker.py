@@ -323,14 +323,14 @@ class Tracker:
 
         It moves to another rack, or changes its addresses for readers, only while it is empty.
         """
-        known = self._state.nodes.get(node.name)
+        known_node = self._state.nodes.get(node.name)
         joined = self._joined(node)
-        if known is None:
+        if known_node is None:
             return [joined]
-        same = (known.rack, known.attributes) == (joined.rack, joined.attributes)
-        if not same and not known.occupants:
+        same = (known_node.rack, known_node.attributes) == (joined.rack, joined.attributes)
+        if not same and not known_node.occupants:
             return [NodeLost(node.name, "REBOOTED"), joined]
-        if self._state.offered(known) != node.total:
+        if self._state.offered(known_node) != node.total:
             return [NodeResized(node.name, node.total)]
         return []
 
@@ -376,11 +376,11 @@ class Tracker:
             self._server.log_aggregation.forget(application)
 
     def _node_removed(self, record: Record, event: NodeRemoved) -> None:
-        name, given = event.node, record.input
+        name, input_ = event.node, record.input
         node = self.nodes.get(name)
         if node is None or node.unhealthy:
             return
-        if type(given) is NodeLost and given.state in ("UNHEALTHY", "REBOOTED"):
+        if type(input_) is NodeLost and input_.state in ("UNHEALTHY", "REBOOTED"):
             return
         self.nodes.remove(name)  # its next heartbeat gets RESYNC, or SHUTDOWN if it was drained
         self._liveness.left(name)

@@ -389,11 +389,11 @@ class _Queues:
             ("last-preemption", health.preemption, True),
             ("last-reservation", health.reservation, False),
         )
-        one = not self.state.settings.multiple_assignments
+        single = not self.state.settings.multiple_assignments
         runs = (
             ("releases", None),
-            ("allocations", health.allocations if one else None),
-            ("reservations", health.reservations if one else None),
+            ("allocations", health.allocations if single else None),
+            ("reservations", health.reservations if single else None),
         )
         return Health(
             lastrun=health.last_run_ms,

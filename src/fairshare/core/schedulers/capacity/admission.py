@@ -154,7 +154,7 @@ def priority_of(
 
 
 def workflow_priority(
-    state: CapacityState, leaf: CapacityQueue, given: SubmitApplication, priority: int
+    state: CapacityState, leaf: CapacityQueue, submission: SubmitApplication, priority: int
 ) -> int:
     """The priority of an application's workflow in its queue or above, if workflow priorities
     override.
@@ -167,7 +167,9 @@ def workflow_priority(
         return priority
     prefix = settings.workflow_tag_prefix
     tags = [
-        tag.strip().removeprefix(prefix) for tag in given.tags if tag.strip().startswith(prefix)
+        tag.strip().removeprefix(prefix)
+        for tag in submission.tags
+        if tag.strip().startswith(prefix)
     ]
     workflow = tags[-1].lower() if tags else ""
     for queue in leaf.path:
@@ -176,7 +178,7 @@ def workflow_priority(
             if queue.name != ROOT and target is queue and mapping.workflow == workflow:
                 mapped = min(mapping.priority, settings.maximum_application_priority)
                 try:
-                    check_priority(settings, leaf, given.user, given.groups, mapped)
+                    check_priority(settings, leaf, submission.user, submission.groups, mapped)
                 except Refusal:
                     return priority
                 return mapped

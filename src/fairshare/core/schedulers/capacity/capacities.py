@@ -163,11 +163,11 @@ def below(top: CapacityQueue) -> list[CapacityQueue]:
     return found
 
 
-def _add_below(queue: CapacityQueue, found: list[CapacityQueue]) -> None:
+def _add_below(queue: CapacityQueue, queues: list[CapacityQueue]) -> None:
     for child in queue.children.values():
-        found.append(child)
+        queues.append(child)
         if child.children:
-            _add_below(child, found)
+            _add_below(child, queues)
 
 
 def _root(root: CapacityQueue, label: str, whole: Resource) -> None:

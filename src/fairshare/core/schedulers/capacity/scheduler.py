@@ -133,57 +133,60 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
         """Choose the queue, create it if necessary, and resolve the priority (Hadoop: RMAppManager,
         CapacityScheduler.addApplication)."""
         state = self._state
-        given = submission
-        if given.recovering:
-            return self._leaf(step, given.queue, given).name, given.priority or 0
-        name, mapped = self._placed(given)
+        if submission.recovering:
+            return self._leaf(step, submission.queue, submission).name, submission.priority or 0
+        name, mapped = self._placed(submission)
         queue = naming.find(state, name)
         if queue is None and "." in name:
-            name = self._in_full(name, given, mapped=mapped)
+            name = self._in_full(name, submission, mapped=mapped)
             queue = naming.find(state, name)
-        master = given.master
+        master = submission.master
         if master is not None:
             self._check_sizes((master,), state.largest_container(step.now_ms, queue), name)
-        priority = self._check_rights(queue, name, given)
+        priority = self._check_rights(queue, name, submission)
         admission.check_system(state)
         if not mapped:
-            tree.check_mapped(state, name, given)
-        leaf = self._leaf(step, name, given)
-        partitions.check_submission(state, leaf, given, created=queue is None)
+            tree.check_mapped(state, name, submission)
+        leaf = self._leaf(step, name, submission)
+        partitions.check_submission(state, leaf, submission, created=queue is None)
         if queue is None:
             priority = admission.priority_of(
-                state.settings, leaf, given.user, given.groups, given.priority
+                state.settings, leaf, submission.user, submission.groups, submission.priority
             )
-        admission.check_leaf(step, leaf, given.user)
-        return leaf.name, admission.workflow_priority(state, leaf, given, priority)
+        admission.check_leaf(step, leaf, submission.user)
+        return leaf.name, admission.workflow_priority(state, leaf, submission, priority)
 
-    def _in_full(self, name: str, given: SubmitApplication, *, mapped: bool) -> str:
+    def _in_full(self, name: str, submission: SubmitApplication, *, mapped: bool) -> str:
         """The path of a queue that does not exist by this name. As in Hadoop the attempt of an
         application with a master does not find its queue by a partial path
         (Hadoop: RMAppAttemptImpl.ScheduleTransition)."""
         state = self._state
         path = naming.in_full(state, name)
-        if path != name and not mapped and partitions.needs_default(state, given):
+        if path != name and not mapped and partitions.needs_default(state, submission):
             message = f"Could not find queue for application : {name}. Name all of it: {path}"
             raise Refusal("unknown-queue", message)
         return path
 
-    def _placed(self, given: SubmitApplication) -> tuple[str, bool]:
+    def _placed(self, submission: SubmitApplication) -> tuple[str, bool]:
         """The queue, and whether a mapping chose it."""
         state = self._state
-        tagged = placed_as(state.settings.tag_users, given.user, given.tags)
+        tagged = placed_as(state.settings.tag_users, submission.user, submission.tags)
         if tagged is not None:
-            name = self._mapped(given, tagged, given.tagged_groups)
+            name = self._mapped(submission, tagged, submission.tagged_groups)
             found = None if name is None else naming.find(state, name)
-            if found is not None and may_submit(found, given.user, given.groups):
+            if found is not None and may_submit(found, submission.user, submission.groups):
                 return found.name, True
-        name = self._mapped(given, given.user, given.groups)
-        return name or given.queue or "default", name is not None
+        name = self._mapped(submission, submission.user, submission.groups)
+        return name or submission.queue or "default", name is not None
 
-    def _mapped(self, given: SubmitApplication, user: str, groups: Sequence[str]) -> str | None:
+    def _mapped(
+        self, submission: SubmitApplication, user: str, groups: Sequence[str]
+    ) -> str | None:
         """The queue that a mapping chooses for a user."""
         state = self._state
-        request = MappingRequest(user, tuple(groups), given.queue or "default", given.name)
+        request = MappingRequest(
+            user, tuple(groups), submission.queue or "default", submission.name
+        )
         override = state.settings.mappings_override
         try:
             return place(state.settings.mappings, request, QueueIndex(state), override=override)
@@ -191,35 +194,37 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
             raise Refusal("rejected-by-placement", str(refusal)) from refusal
 
     def _check_rights(
-        self, found: CapacityQueue | None, name: str, given: SubmitApplication
+        self, queue: CapacityQueue | None, name: str, submission: SubmitApplication
     ) -> int:
         settings = self._state.settings
-        if found is None:
-            tree.check_access(self._state, name, given)
-        if found is None or not found.leaf:
+        if queue is None:
+            tree.check_access(self._state, name, submission)
+        if queue is None or not queue.leaf:
             return 0
-        priority = admission.priority_of(settings, found, given.user, given.groups, given.priority)
-        if settings.acl_enabled and not may_submit(found, given.user, given.groups):
+        priority = admission.priority_of(
+            settings, queue, submission.user, submission.groups, submission.priority
+        )
+        if settings.acl_enabled and not may_submit(queue, submission.user, submission.groups):
             raise Refusal(
                 "access-denied",
-                f"User {given.user} does not have permission to submit to queue {found.name}",
+                f"User {submission.user} does not have permission to submit to queue {queue.name}",
             )
         return priority
 
-    def _leaf(self, step: Step, name: str, given: SubmitApplication) -> CapacityQueue:
+    def _leaf(self, step: Step, name: str, submission: SubmitApplication) -> CapacityQueue:
         state = self._state
         if naming.ambiguous(state, name):
             raise Refusal(
                 "ambiguous-queue",
-                f"Application submitted by user {given.user} to ambiguous queue: {name} please use"
-                " full queue path instead",
+                f"Application submitted by user {submission.user} to ambiguous queue: {name}"
+                " please use full queue path instead",
             )
         queue = naming.find(state, name)
         if queue is None:
             if "." not in name:
                 raise Refusal(
                     "unknown-queue",
-                    f"Application submitted by user {given.user} to unknown queue: {name}."
+                    f"Application submitted by user {submission.user} to unknown queue: {name}."
                     f" {self._queues_to_name()}",
                 )
             leaf = tree.create(state, step, name)
@@ -230,7 +235,9 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
             return leaf
         if not queue.leaf:
             advice = leaves_below(queue.name, self._leaves())
-            reason = f"Application submitted by user {given.user} to non-leaf queue: {queue.name}"
+            reason = (
+                f"Application submitted by user {submission.user} to non-leaf queue: {queue.name}"
+            )
             raise Refusal("not-a-leaf-queue", reason + advice, queue.name)
         return queue
 

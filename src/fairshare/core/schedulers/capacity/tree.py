@@ -177,7 +177,7 @@ def _check_children(
         )
 
 
-def check_access(state: CapacityState, name: str, given: SubmitApplication) -> None:
+def check_access(state: CapacityState, name: str, submission: SubmitApplication) -> None:
     """Raise Refusal if the user may not submit to a queue that does not exist yet
     (Hadoop: RMAppManager).
 
@@ -191,19 +191,22 @@ def check_access(state: CapacityState, name: str, given: SubmitApplication) -> N
         if not above:
             return  # such a queue cannot be created
         missing.append(above)
-    if may_submit(state.queues[above], given.user, given.groups):
+    if may_submit(state.queues[above], submission.user, submission.groups):
         return
     for path in missing:
         own = settings_of(state.settings, path, leaf=path == name, dynamic=True)
         lists = (own.submit_acl, own.administer_acl)
-        if any(acl is not None and allows(acl, given.user, given.groups) for acl in lists):
+        if any(
+            acl is not None and allows(acl, submission.user, submission.groups) for acl in lists
+        ):
             return
     raise Refusal(
-        "access-denied", f"User {given.user} does not have permission to submit to queue {name}"
+        "access-denied",
+        f"User {submission.user} does not have permission to submit to queue {name}",
     )
 
 
-def check_mapped(state: CapacityState, name: str, given: SubmitApplication) -> None:
+def check_mapped(state: CapacityState, name: str, submission: SubmitApplication) -> None:
     """Raise Refusal if a submission names a leaf of the older auto-creation, existing or not
     (Hadoop: ManagedParentQueue).
 
@@ -214,7 +217,7 @@ def check_mapped(state: CapacityState, name: str, given: SubmitApplication) -> N
     if management.makes_leaves(parent) and (found is None or found.dynamic):
         raise Refusal(
             "not-mapped",
-            f"Application submission by user : {given.user} to specified queue : {name} is"
+            f"Application submission by user : {submission.user} to specified queue : {name} is"
             " prohibited. Verify automatic queue mapping for user exists in"
             " yarn.scheduler.capacity.queue-mappings",
         )

@@ -84,15 +84,17 @@ class PoolsLimits:
         state, job = self._state, self._job
         kind = self._kind(key)
 
-        def place(one: Job) -> tuple[float, tuple[int, int, int]]:
-            slots = one.slots[kind]
+        def place(other: Job) -> tuple[float, tuple[int, int, int]]:
+            slots = other.slots[kind]
             if state.settings.deficits:
-                return -slots.deficit, first_come(one)
-            return slots.running / max(slots.weight, 1e-9), first_come(one)
+                return -slots.deficit, first_come(other)
+            return slots.running / max(slots.weight, 1e-9), first_come(other)
 
         mine = place(job)
-        others = [one for one in state.jobs.values() if one.runnable and one.slots[kind].needed]
-        before = sorted((place(one), one.id) for one in others if place(one) < mine)
+        others = [
+            other for other in state.jobs.values() if other.runnable and other.slots[kind].needed
+        ]
+        before = sorted((place(other), other.id) for other in others if place(other) < mine)
         return len(before), tuple(number for _, number in before[:MOST_AHEAD])
 
     def preempting(self) -> Sequence[int]:

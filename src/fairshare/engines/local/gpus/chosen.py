@@ -73,12 +73,12 @@ def choose(
     return ChosenGpus(ordered, _others(gpus, found))
 
 
-def assigned_elsewhere(names: Sequence[str], found: Sequence[Gpu]) -> ChosenGpus:
+def assigned_elsewhere(names: Sequence[str], present: Sequence[Gpu]) -> ChosenGpus:
     """GPUs that another scheduler has assigned to the engine as a whole, by their names there."""
-    gpus = tuple(next((gpu for gpu in found if name in _names(gpu)), Gpu(name)) for name in names)
+    gpus = tuple(next((gpu for gpu in present if name in _names(gpu)), Gpu(name)) for name in names)
     # The name is the other scheduler's: the programs get what it would have set.
     gpus = tuple(gpu._replace(name=name) for gpu, name in zip(gpus, names, strict=True))
-    return ChosenGpus({GPU: gpus}, _others(gpus, found))
+    return ChosenGpus({GPU: gpus}, _others(gpus, present))
 
 
 def type_of(model: str, types: Sequence[str]) -> str:
@@ -108,25 +108,25 @@ def per_node(chosen: ChosenGpus, nodes: Sequence[str]) -> dict[str, dict[str, tu
     return parts
 
 
-def _named(name: str, found: Sequence[Gpu]) -> Gpu:
-    for gpu in found:
+def _named(name: str, gpus: Sequence[Gpu]) -> Gpu:
+    for gpu in gpus:
         if name in _names(gpu):
             return gpu._replace(name=name)
-    if found and (name.isdigit() or name.startswith("GPU-")):
+    if gpus and (name.isdigit() or name.startswith("GPU-")):
         raise EngineError(
-            f"there is no GPU {name!r} on this machine: it has {_listed(found)}"
-            f" ({', '.join(gpu.name for gpu in found)})"
+            f"there is no GPU {name!r} on this machine: it has {_listed(gpus)}"
+            f" ({', '.join(gpu.name for gpu in gpus)})"
         )
     return Gpu(name)  # a part of one (MIG), or nothing lists the GPUs here
 
 
-def _visible(found: Sequence[Gpu], environment: Mapping[str, str]) -> list[Gpu]:
-    variable = "ROCR_VISIBLE_DEVICES" if found and found[0].vendor == AMD else _CUDA
+def _visible(gpus: Sequence[Gpu], environment: Mapping[str, str]) -> list[Gpu]:
+    variable = "ROCR_VISIBLE_DEVICES" if gpus and gpus[0].vendor == AMD else _CUDA
     written = environment.get(variable)
     if written is None:
-        return list(found)
+        return list(gpus)
     names = [name.strip() for name in written.split(",") if name.strip()]
-    return [gpu for name in names for gpu in found if name in _names(gpu)]
+    return [gpu for name in names for gpu in gpus if name in _names(gpu)]
 
 
 _CUDA = "CUDA_VISIBLE_DEVICES"

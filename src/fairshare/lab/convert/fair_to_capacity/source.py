@@ -93,16 +93,16 @@ def _is_site(name: str) -> bool:
     return name in SITE_FILES
 
 
-def _refuse_other(found: Configuration, path: Path, problems: Problems) -> None:
+def _refuse_other(configuration: Configuration, path: Path, problems: Problems) -> None:
     """There is nothing of the Fair Scheduler here: an almost empty result would say nothing."""
-    if found.scheduler != CapacityFamily.name:
-        what = f"this configuration is for another scheduler ({found.scheduler})"
-    elif CLASS in found.site or (path / CAPACITY_FILE).is_file():
+    if configuration.scheduler != CapacityFamily.name:
+        what = f"this configuration is for another scheduler ({configuration.scheduler})"
+    elif CLASS in configuration.site or (path / CAPACITY_FILE).is_file():
         what = "this is a Capacity Scheduler configuration already"
     else:
         what = "there is no fair-scheduler.xml, and no property chooses the Fair Scheduler"
     problems.error(
-        found.site.place(CLASS) if CLASS in found.site else Place(str(path)),
+        configuration.site.place(CLASS) if CLASS in configuration.site else Place(str(path)),
         "scheduler",
         f"{what}: there is nothing to convert. Name a directory whose yarn-site.xml chooses the"
         " Fair Scheduler, or its allocation file",

@@ -124,14 +124,14 @@ def companion_files(source: Source, changes: Mapping[str, str | None]) -> dict[s
     files: dict[str, bytes] = {}
     set_already: set[str] = set()
     for file, properties in by_file.items():
-        touched = [one.name for one in properties if one.name in changes]
+        touched = [setting.name for setting in properties if setting.name in changes]
         if file != YARN_SITE and not touched:
             continue
         lines = []
-        for one in properties:
-            value = changes.get(one.name, one.value)
+        for setting in properties:
+            value = changes.get(setting.name, setting.value)
             if value is not None:
-                lines.append(_property(one.name, value, final=one.final))
+                lines.append(_property(setting.name, value, final=setting.final))
         set_already.update(touched)
         files[file] = (_HEAD + "".join(lines) + _TAIL).encode()
     more = [(n, v) for n, v in changes.items() if v is not None and n not in set_already]

@@ -309,9 +309,9 @@ class _Reader:
         self._turn_ms = at_ms
         self._bare.append((at_ms, record.sequence, self._turn, updated))
 
-    def _has_left(self, given: Input) -> bool:
+    def _has_left(self, input_: Input) -> bool:
         """Whether it reports the end of a container that had been stopped before the origin."""
-        return type(given) is ContainerExited and given.container in self._leaving
+        return type(input_) is ContainerExited and input_.container in self._leaving
 
     def _entry(self, record: Record) -> Entry:
         recorded = record.input
@@ -328,18 +328,18 @@ class _Reader:
             self._happened((REGISTERED, number), number)
         return msgspec.structs.replace(entry, after=after, delay_ms=record.now_ms - since_ms)
 
-    def _followed(self, given: Input, number: ApplicationId) -> tuple[Fact, ...]:
+    def _followed(self, input_: Input, number: ApplicationId) -> tuple[Fact, ...]:
         """What an input of a master waited for."""
-        match given:
+        match input_:
             case LaunchContainer():
-                return ((GRANTED, given.container),)
+                return ((GRANTED, input_.container),)
             case ReleaseContainers():
-                return tuple((GRANTED, one) for one in given.containers)
+                return tuple((GRANTED, container) for container in input_.containers)
             case FinishApplication() | UnregisterMaster():
                 entries = [
-                    (ENDED, one)
-                    for one in self._seen
-                    if application_of(one) == number and (ENDED, one) in self._facts
+                    (ENDED, container)
+                    for container in self._seen
+                    if application_of(container) == number and (ENDED, container) in self._facts
                 ]
                 return (*entries, (REGISTERED, number))
             case _:
@@ -350,25 +350,25 @@ class _Reader:
         self._facts.setdefault(fact, self._now_ms)
         self._latest[application] = fact
 
-    def _see(self, given: Input, record: Record) -> None:
-        if type(given) is ContainerStarted:
-            seen = self._seen.get(given.container)
+    def _see(self, input_: Input, record: Record) -> None:
+        if type(input_) is ContainerStarted:
+            seen = self._seen.get(input_.container)
             if seen is not None and seen.started is None:
-                seen.started, seen.started_ms = given, record.now_ms
-                self._starts[given.container] = (record.sequence, self._turn)
-                self._happened((STARTED, given.container), application_of(given.container))
-        elif type(given) is ContainerExited:
-            seen = self._seen.get(given.container)
+                seen.started, seen.started_ms = input_, record.now_ms
+                self._starts[input_.container] = (record.sequence, self._turn)
+                self._happened((STARTED, input_.container), application_of(input_.container))
+        elif type(input_) is ContainerExited:
+            seen = self._seen.get(input_.container)
             if seen is None:
                 return
             # An end that came in the turn in which it was decided upon is not the effect of that.
             at_once = (seen.decided_ms, seen.decided_turn) == (record.now_ms, self._turn)
             if seen.decided_ms is not None and not at_once:
                 seen.reported_ms = record.now_ms
-                self._ends[given.container] = (record.sequence, self._turn)
+                self._ends[input_.container] = (record.sequence, self._turn)
             elif seen.exited is None:
-                seen.exited, seen.ended_ms = given, record.now_ms
-                self._ends[given.container] = (record.sequence, self._turn)
+                seen.exited, seen.ended_ms = input_, record.now_ms
+                self._ends[input_.container] = (record.sequence, self._turn)
 
     def _observe(self, event: Any, record: Record) -> None:
         match event:
@@ -473,15 +473,15 @@ class _Reader:
         )
 
 
-def _is_own(given: Input) -> bool:
+def _is_own(input_: Input) -> bool:
     """Whether the runtime fed it itself."""
-    match given:
+    match input_:
         case NodeLost():
-            return given.report in (LEFT_EMPTY, LEFT_LATE)
+            return input_.report in (LEFT_EMPTY, LEFT_LATE)
         case ContainerExited():
-            return given.diagnostics.startswith(EXPIRED)
+            return input_.diagnostics.startswith(EXPIRED)
         case _:
-            return type(given) in OWN
+            return type(input_) in OWN
 
 
 def _rest(seen: _Seen, life: Life, now_ms: int, *, runs: bool) -> Life:

@@ -252,13 +252,13 @@ class _Fitter:
 
     def vector(self, amounts: dict[str, int]) -> Resource:
         """The amounts that the configuration knows."""
-        known = {}
+        by_name = {}
         for name, amount in amounts.items():
             if name in self.fitting.types.names:
-                known[name] = amount
+                by_name[name] = amount
             elif amount:
                 self.left_out.add(name)
-        return self.fitting.types.vector(known)
+        return self.fitting.types.vector(by_name)
 
     def total_of(self, node: TraceNodes) -> Resource:
         """The size of a node of the trace.
@@ -298,12 +298,12 @@ class _Fitter:
         gang = group.gang and count > 1
         self.gangs += gang
         key = (group.name, count, cut, group.after, gang)
-        known = self._groups.get(key)
-        if known is None:
-            known = self._groups[key] = TaskGroup(
+        task_group = self._groups.get(key)
+        if task_group is None:
+            task_group = self._groups[key] = TaskGroup(
                 group.name, count, cut, after=group.after, gang=gang and self.fitting.gang
             )
-        return known, GroupPlan(durations)
+        return task_group, GroupPlan(durations)
 
     def _parts(self, wanted: Resource, group: TraceGroup) -> int:
         """How many containers a task is divided into, so that each fits; its GPUs stay whole."""

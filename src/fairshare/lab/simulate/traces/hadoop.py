@@ -73,13 +73,15 @@ def is_rumen(path: Path) -> bool:
 def read_rumen(path: Path) -> Trace:
     """Read jobs, and the topology beside them."""
     file, *others = _files(path, "mapTasks")
-    topologies = [one for one in _files(file.parent, "children") if "topology" in one.name]
+    topologies = [
+        topology for topology in _files(file.parent, "children") if "topology" in topology.name
+    ]
     named = file.name.replace("trace", "topology")
     names = [
         name
-        for one in topologies
-        if one.name == named
-        for _, root in documents_of(one)
+        for topology in topologies
+        if topology.name == named
+        for _, root in documents_of(topology)
         for name in _leaves(root)
     ]
     nodes = tuple(TraceNodes(1, NODE, name.replace("\\", "")) for name in names)

@@ -52,14 +52,16 @@ def _is_log(path: Path) -> bool:
 
 def read(path: Path) -> Trace:
     """Read the log, and the list of machines beside it."""
-    file = next(one for one in files_in(path) if _is_log(one))
+    file = next(machines for machines in files_in(path) if _is_log(machines))
     notes = [ALONE, "A job runs as long as its attempts together."]
     lists = [
-        one
-        for one in files_in(file.parent)
-        if tuple(name.strip() for name in header_of(one)) == _MACHINES
+        machines
+        for machines in files_in(file.parent)
+        if tuple(name.strip() for name in header_of(machines)) == _MACHINES
     ]
-    sizes = Counter(gpus for one in lists for _, gpus in parsed(one, rows_of(one), _machine))
+    sizes = Counter(
+        gpus for machines in lists for _, gpus in parsed(machines, rows_of(machines), _machine)
+    )
     nodes = tuple(
         TraceNodes(count, with_cpus(gpus), f"machines-of-{gpus}")
         for gpus, count in sorted(sizes.items())

@@ -60,12 +60,12 @@ def open_trace(path: Path) -> Trace:
         raise TraceUnreadable(f"there is no trace {path}")
     if not path.is_file() and not path.is_dir():
         raise TraceUnreadable(f"{path} is not a file or a directory: write the trace to a file")
-    for one in FORMATS:
-        if one.matches(path):
-            trace = one.read(path)
+    for form in FORMATS:
+        if form.matches(path):
+            trace = form.read(path)
             trace.jobs = _with_note(trace, trace.jobs)
             return trace
-    known = "; ".join(one.name for one in FORMATS)
+    known = "; ".join(form.name for form in FORMATS)
     raise TraceUnreadable(f"no known trace is in {path}. Formats: {known}")
 
 

@@ -160,13 +160,13 @@ class ContextEngine(LocalEngine):
             self._stopped_by_masters.add(container)
         self.stop(container)
 
-    def _reported(self, given: Input) -> None:
-        if type(given) is ContainerExited and given.container in self._stopped_by_masters:
-            self._stopped_by_masters.discard(given.container)
-            given = msgspec.structs.replace(
-                given, exit_code=KILLED_BY_MASTER, diagnostics=_STOPPED + given.diagnostics
+    def _reported(self, input_: Input) -> None:
+        if type(input_) is ContainerExited and input_.container in self._stopped_by_masters:
+            self._stopped_by_masters.discard(input_.container)
+            input_ = msgspec.structs.replace(
+                input_, exit_code=KILLED_BY_MASTER, diagnostics=_STOPPED + input_.diagnostics
             )
-        self._report(given)
+        self._report(input_)
 
     def _with_specification(self, order: LaunchOrder) -> LaunchOrder:
         context = self._context_of(order)

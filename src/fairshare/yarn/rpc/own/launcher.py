@@ -74,7 +74,7 @@ def ordered(variables: Mapping[str, str]) -> list[str]:
 
 def script(
     commands: Iterable[str],
-    given: Mapping[str, str],
+    environment: Mapping[str, str],
     fixed: Mapping[str, str],
     log_directory: str,
     opens: str,
@@ -84,7 +84,7 @@ def script(
     lines += [f"export {name}={_quoted(value)}" for name, value in fixed.items()]
     variables = {
         name: replaced(value, log_directory, opens)
-        for name, value in given.items()
+        for name, value in environment.items()
         if _NAME.fullmatch(name) and name not in fixed
     }
     lines += [f'export {name}="{variables[name]}"' for name in ordered(variables)]
@@ -130,18 +130,18 @@ def localize(resources: list[dict[str, Any]], directory: Path) -> None:
 
 
 def _check(source: Path, resource: dict[str, Any]) -> None:
-    found = source.stat()
-    changed_ms = found.st_mtime_ns // 1_000_000
+    status = source.stat()
+    changed_ms = status.st_mtime_ns // 1_000_000
     if changed_ms != resource["timestamp_ms"]:
         raise NotLocalized(
             f"Resource file:{source} changed on src filesystem - expected:"
             f" {resource['timestamp_ms']}, was: {changed_ms}"
         )
-    if stat.S_ISREG(found.st_mode) and resource["size"] not in (-1, found.st_size):
+    if stat.S_ISREG(status.st_mode) and resource["size"] not in (-1, status.st_size):
         raise NotLocalized(
-            f"Resource file:{source} has {found.st_size} bytes, not {resource['size']}"
+            f"Resource file:{source} has {status.st_size} bytes, not {resource['size']}"
         )
-    if resource["public"] and not _is_public(source, found.st_mode):
+    if resource["public"] and not _is_public(source, status.st_mode):
         raise NotLocalized(
             f"Resource file:{source} is not publicly accessible and as such cannot be part of the"
             " public cache."
@@ -255,13 +255,13 @@ def main(file: Path) -> None:
         "LOG_DIRS": str(logs),
         "HADOOP_TOKEN_FILE_LOCATION": str(here / TOKENS),
     }
-    inherited, given = specification["inherited"], specification["environment"]
+    inherited, environment = specification["inherited"], specification["environment"]
     text = script(
         specification["commands"],
-        given,
-        {**{name: value for name, value in inherited.items() if name not in given}, **fixed},
+        environment,
+        {**{name: value for name, value in inherited.items() if name not in environment}, **fixed},
         str(logs),
-        _opens(given.get("JAVA_HOME") or inherited.get("JAVA_HOME", "")),
+        _opens(environment.get("JAVA_HOME") or inherited.get("JAVA_HOME", "")),
     )
     (here / SCRIPT).write_text(text)
     os.execv("/bin/bash", ["bash", str(here / SCRIPT)])  # noqa: S606

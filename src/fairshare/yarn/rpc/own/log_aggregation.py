@@ -163,15 +163,15 @@ class OwnLogAggregation:
         details = application.submission.details
         lists = (("VIEW_APP", details.view_acl), ("MODIFY_APP", details.modify_acl))
         acls = {access: acl for access, acl in lists if acl is not None}
-        found: dict[str, _Work] = {}
+        work_of_nodes: dict[str, _Work] = {}
         history = self._server.projections.history.application(number)
         for container, record in history.containers.items():
-            if record.node not in found:
+            if record.node not in work_of_nodes:
                 bucket, node = f"{number % _BUCKETS:04d}", self._address_of(record.node)
-                found[record.node] = _Work(name, bucket, application.user, node, acls, {})
+                work_of_nodes[record.node] = _Work(name, bucket, application.user, node, acls, {})
             files = self._engine.files(*self._server.container_names(container))
-            found[record.node].containers[container_name(state.epoch_ms, container)] = files
-        return found
+            work_of_nodes[record.node].containers[container_name(state.epoch_ms, container)] = files
+        return work_of_nodes
 
 
 def _are_ended(work: _Work) -> bool:

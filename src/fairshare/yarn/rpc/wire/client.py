@@ -234,13 +234,13 @@ class RpcClient:
             raise Unreachable(f"{where}: {cause(problem)}") from problem
 
     async def _connected(self, peer: _Peer) -> _Connection:
-        known = self._connections.get(peer)
-        if known is None or _is_lost(known):
+        task = self._connections.get(peer)
+        if task is None or _is_lost(task):
             self._forget_lost()
-            known = asyncio.get_running_loop().create_task(self._open(peer))
-            known.add_done_callback(_is_lost)  # which takes note of an error without a caller
-            self._connections[peer] = known
-        return await asyncio.shield(known)
+            task = asyncio.get_running_loop().create_task(self._open(peer))
+            task.add_done_callback(_is_lost)  # which takes note of an error without a caller
+            self._connections[peer] = task
+        return await asyncio.shield(task)
 
     async def _open(self, peer: _Peer) -> _Connection:
         connection = _Connection(peer, self._client_id)

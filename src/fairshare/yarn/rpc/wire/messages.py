@@ -17,8 +17,8 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        found = message_or_enum(name)
+        kind = message_or_enum(name)
     except KeyError:
         raise AttributeError(f"Hadoop has no message or enum {name!r}") from None
-    globals()[name] = found
-    return found
+    globals()[name] = kind
+    return kind

@@ -51,25 +51,25 @@ class ServerLogin:
         `password_of` gives the password of an identifier, None if the token is not valid.
         Raises WrongLogin.
         """
-        given = _directives(answer)
+        directives = _directives(answer)
         expected = {"realm": _REALM, "nonce": self._nonce, "digest-uri": _DIGEST_URI}
         expected |= {"nc": _FIRST_USE}
         for name, value in expected.items():
-            if given.get(name) != value:
+            if directives.get(name) != value:
                 raise WrongLogin(f"DIGEST-MD5: {name} is not {value}")
-        if given.get("qop", "auth") != "auth":
+        if directives.get("qop", "auth") != "auth":
             raise WrongLogin("DIGEST-MD5: qop is not auth; hadoop.rpc.protection must be so")
         try:
-            identifier = b64decode(given.get("username", ""), validate=True)
+            identifier = b64decode(directives.get("username", ""), validate=True)
         except (NotBase64, ValueError):
             raise WrongLogin("DIGEST-MD5: the user name is not base64") from None
         password = password_of(identifier)
         if password is None:
             raise WrongLogin("the token is not valid, or its key is no longer known")
-        client_nonce = given.get("cnonce", "")
-        secret = _secret(given["username"], _base64(password), self._nonce, client_nonce)
+        client_nonce = directives.get("cnonce", "")
+        secret = _secret(directives["username"], _base64(password), self._nonce, client_nonce)
         proof = _proof(secret, self._nonce, client_nonce, "AUTHENTICATE")
-        if not hmac.compare_digest(proof.encode(), given.get("response", "").encode()):
+        if not hmac.compare_digest(proof.encode(), directives.get("response", "").encode()):
             raise WrongLogin("the password of the token is wrong")
         own_proof = _proof(secret, self._nonce, client_nonce, "")
         return identifier, b"rspauth=" + own_proof.encode()
@@ -113,16 +113,16 @@ def _directives(message: bytes) -> dict[str, str]:
         text = message.decode()
     except UnicodeDecodeError:
         raise WrongLogin("DIGEST-MD5: the message is not UTF-8") from None
-    found: dict[str, str] = {}
+    directives: dict[str, str] = {}
     at = 0
     while at < len(text):
         match = _DIRECTIVE.match(text, at)
-        if match is None or match[1] in found:
+        if match is None or match[1] in directives:
             raise WrongLogin("DIGEST-MD5: the message cannot be read")
         quoted, plain = match[2], match[3]
-        found[match[1]] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+        directives[match[1]] = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
         at = match.end()
-    return found
+    return directives
 
 
 def _secret(user: str, password: str, nonce: str, client_nonce: str, realm: str = _REALM) -> str:

@@ -152,16 +152,18 @@ class IntraQueue:
 
     def _compare(self, leaf: Claim, users: dict[str, _User], a: _Part, b: _Part) -> int:
         """Negative if a deserves more than b (Hadoop: FifoIntraQueuePreemptionPlugin)."""
-        one, other = a.attempt, b.attempt
+        attempt, other = a.attempt, b.attempt
         if leaf.queue.policy == "fair" and self.by_user:
-            if one.user == other.user:
-                x, y = application_key(leaf.queue, one), application_key(leaf.queue, other)
+            if attempt.user == other.user:
+                x, y = application_key(leaf.queue, attempt), application_key(leaf.queue, other)
                 return -1 if x < y else 1
-            order = self.c.compare(self.state.total, users[one.user].used, users[other.user].used)
-            return order or (-1 if one.id < other.id else 1)
-        if one.priority != other.priority:
-            return -1 if one.priority > other.priority else 1
-        return -1 if one.id < other.id else 1
+            order = self.c.compare(
+                self.state.total, users[attempt.user].used, users[other.user].used
+            )
+            return order or (-1 if attempt.id < other.id else 1)
+        if attempt.priority != other.priority:
+            return -1 if attempt.priority > other.priority else 1
+        return -1 if attempt.id < other.id else 1
 
     def _assign_ideals(
         self, leaf: Claim, parts: list[_Part], users: dict[str, _User], left: Resource
