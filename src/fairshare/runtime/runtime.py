@@ -10,15 +10,12 @@ import msgspec
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import Event
 from fairshare.core.model.inputs import (
+    OWN,
     AdvanceBookings,
-    BeginDue,
     ContainerExited,
     Input,
-    LifetimeOver,
     NodeBeat,
-    NodeDue,
     PreemptContainers,
-    TasksDue,
     TidyQueues,
     UpdateShares,
     UpdateUsage,
@@ -47,22 +44,6 @@ Enough = Callable[[], bool]
 
 NOT_STARTED = -1000
 """Hadoop's exit code of a container that has none: it never ran."""
-
-_OWN = frozenset(
-    (
-        AdvanceBookings,
-        BeginDue,
-        LifetimeOver,
-        NodeBeat,
-        NodeDue,
-        PreemptContainers,
-        TasksDue,
-        TidyQueues,
-        UpdateShares,
-        UpdateUsage,
-    )
-)
-"""Inputs that the runtime feeds itself, without a request."""
 
 _PASSES = 16
 """So often shares are updated and nodes beat at one instant; what is left then waits a moment."""
@@ -276,7 +257,7 @@ class Runtime:
 
     def _accept(self, input_: Input, following: Input | None) -> tuple[Event, ...]:
         """Decide an input from outside, or refuse it before anything has changed."""
-        if type(input_) in _OWN:
+        if type(input_) in OWN:
             return self._decide(input_)
         refusal = refusal_of(input_, self._encode)
         if refusal is not None:
@@ -305,7 +286,7 @@ class Runtime:
         interval_ms = self.manager.scheduler.clock_interval_ms()
         if interval_ms is None or self._now_ms - self._updated_ms <= interval_ms:
             return []
-        if all(type(update) in _OWN for update in inputs):
+        if all(type(update) in OWN for update in inputs):
             return []
         update = UpdateShares()
         self._pacing.updated(self._now_ms)

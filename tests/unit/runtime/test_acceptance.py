@@ -10,6 +10,7 @@ import pytest
 from fairshare.core.model import inputs
 from fairshare.core.model.events import RequestRefused
 from fairshare.core.model.inputs import (
+    OWN,
     ChangeLifetime,
     ContainerExited,
     ContainerStarted,
@@ -21,11 +22,10 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.work import Command, ContainerRequest
 from fairshare.errors import UndecidedError
-from fairshare.runtime.runtime import _OWN
 from fairshare.runtime.snapshot import freeze
 
 KINDS = typing.get_args(inputs.Input)
-FROM_OUTSIDE = [kind for kind in KINDS if kind not in _OWN]
+FROM_OUTSIDE = [kind for kind in KINDS if kind not in OWN]
 
 
 def sample(kind: Any) -> Any:

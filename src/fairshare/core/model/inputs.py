@@ -4,6 +4,8 @@ An input is a command of a client or administrator (imperative) or an observatio
 does not contain its instant, which is `now_ms` of `handle(now_ms, input)`.
 """
 
+from typing import Final, get_args
+
 import msgspec
 
 from fairshare.core.model.bookings import Booking
@@ -553,16 +555,31 @@ class ContainerExited(ContainerEnd, frozen=True, tag=True):
     timed_out: bool = False
 
 
+Own = (
+    AdvanceBookings
+    | BeginDue
+    | GangDue
+    | LifetimeOver
+    | NodeBeat
+    | NodeDue
+    | OvercommitOver
+    | PreemptContainers
+    | TasksDue
+    | TidyQueues
+    | UpdateShares
+    | UpdateUsage
+)
+"""What only a runtime feeds, when its time has come."""
+
+OWN: Final = frozenset(get_args(Own))
+
 Input = (
-    LoadConfiguration
+    Own
+    | LoadConfiguration
     | ReloadRefused
     | NodeJoined
     | NodeLost
     | NodeResized
-    | OvercommitOver
-    | GangDue
-    | TasksDue
-    | NodeDue
     | DrainNode
     | DecommissionNode
     | UndrainNode
@@ -570,14 +587,8 @@ Input = (
     | AddLabels
     | RemoveLabels
     | LabelNodes
-    | NodeBeat
-    | UpdateShares
-    | UpdateUsage
     | MakeBooking
     | CancelBooking
-    | AdvanceBookings
-    | TidyQueues
-    | PreemptContainers
     | SubmitApplication
     | ReserveApplication
     | ContinueNumbers
@@ -594,12 +605,10 @@ Input = (
     | HoldApplication
     | ReleaseApplication
     | RequeueApplication
-    | BeginDue
     | MoveApplication
     | SetPriority
     | ChangeLifetime
     | UpdateApplication
-    | LifetimeOver
     | ForgetApplications
     | ContainerStarted
     | ContainerExited

@@ -30,33 +30,23 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
 from fairshare.core.model.inputs import (
+    OWN,
     AddTasks,
-    AdvanceBookings,
-    BeginDue,
     ChangeBlacklist,
     ContainerExited,
     ContainerStarted,
     FinishApplication,
     ForgetApplications,
-    GangDue,
     Input,
     LaunchContainer,
-    LifetimeOver,
     MasterRegistered,
-    NodeBeat,
-    NodeDue,
     NodeJoined,
     NodeLost,
-    OvercommitOver,
-    PreemptContainers,
     ReleaseContainers,
     ReloadRefused,
     RequestContainers,
-    TasksDue,
-    TidyQueues,
     UnregisterMaster,
     UpdateShares,
-    UpdateUsage,
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
@@ -77,24 +67,6 @@ from fairshare.lab.simulate.world import (
 from fairshare.runtime.agenda import EXPIRED, LEFT_EMPTY, LEFT_LATE
 from fairshare.runtime.pace import AGAIN, BEGAN, QUIET, TIMERS, UPDATED
 from fairshare.wording import STOPPED
-
-OWN: Final = frozenset(
-    (
-        AdvanceBookings,
-        BeginDue,
-        GangDue,
-        LifetimeOver,
-        NodeBeat,
-        NodeDue,
-        OvercommitOver,
-        PreemptContainers,
-        TasksDue,
-        TidyQueues,
-        UpdateShares,
-        UpdateUsage,
-    )
-)
-"""Inputs that only the runtime feeds."""
 
 SURVIVED_MS: Final = 20
 """A container that was stopped is taken to have run for so much longer at least: it did not end by
