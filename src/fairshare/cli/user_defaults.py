@@ -18,17 +18,15 @@ Options, the lines of a script and job files come before it, and FAIRSHARE_QUEUE
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import click
-import msgspec
 
 from fairshare.client.discovery import token_file
+from fairshare.errors import ConfigurationError
 
 QUEUE_VARIABLE: Final = "FAIRSHARE_QUEUE"
 """A container has it too: what is submitted there goes into the queue of the container."""
-
-EVERY: Final = ("all", "none")
 
 
 def defaults_file(environment: Mapping[str, str] = os.environ) -> Path:
@@ -87,64 +85,9 @@ def _said(path: Path) -> dict[str, Any]:
     try:
         content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        said = {}
+        return {}
     except OSError as error:
-        from fairshare.errors import ConfigurationError
-
         raise ConfigurationError([f"{path}: {error.strerror}"]) from error
-    else:
-        said = _read(content, path)
-    return said
+    from fairshare.cli.defaults_file import read_defaults  # few have such a file
 
-
-def _read_templates(reader: Any, node: Any, what: str) -> dict[str, Any]:
-    """Tables of options: texts, numbers, true, or lists of texts."""
-    templates: dict[str, dict[str, Any]] = {}
-    for name, table in reader.entries(node, what).items():
-        templates[name] = {}
-        for key, value in reader.entries(table, f"{what}.{name}").items():
-            items = [value] if value.items is None else value.items
-            if not items or any(not one.is_scalar or one.scalar is False for one in items):
-                reader.wrong(
-                    value.place, f"{key} must be a text, a number, true, or a list of texts"
-                )
-            templates[name][key] = value.plain
-    return templates
-
-
-def _read(content: bytes, path: Path) -> dict[str, Any]:
-    # Imported here: only those who have such a file wait for the reader of documents.
-    from fairshare.cli.units import parse_name, parse_notify, parse_variable_name
-    from fairshare.documents.bounds import NOTICE_EVENTS
-    from fairshare.documents.problems import Problems
-    from fairshare.documents.sizes import parse_memory_mb
-    from fairshare.documents.structs import read
-    from fairshare.documents.toml_tree import read_toml
-    from fairshare.documents.values import Reader, Value, one_of, one_or_several, parsed, whole
-
-    form: Any = msgspec.defstruct(
-        "UserDefaults",
-        [
-            ("queue", Annotated[Any, parsed(parse_name)], None),
-            ("memory", Annotated[Any, parsed(parse_memory_mb)], None),
-            ("vcores", Annotated[Any, whole(1, 2**31 - 1)], None),
-            ("export", Annotated[Any, one_or_several(parsed(parse_variable_name), "")], None),
-            ("notify", Annotated[Any, one_or_several(parsed(parse_notify), "")], None),
-            ("notify_on", Annotated[Any, one_or_several(one_of(NOTICE_EVENTS), "")], None),
-            ("template", Annotated[Any, Value({"type": "object"}, "", _read_templates)], None),
-        ],
-        frozen=True,
-        rename={"notify_on": "notify-on"},
-    )
-    problems = Problems()
-    root = read_toml(content, str(path), problems)
-    defaults = read(root, form, Reader(problems, "defaults", untyped=True))
-    problems.raise_errors()
-    assert defaults is not None
-    said = {name: value for name, value in msgspec.structs.asdict(defaults).items() if value}
-    names = said.pop("export", ())
-    if names and names[0] in EVERY:
-        said["export"] = names[0]
-    elif names:
-        said["exported"] = names
-    return said
+    return read_defaults(content, path)
