@@ -20,7 +20,7 @@ endif
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test two-hosts quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots docs dist packages fresh image soak lock protocols clean
+.PHONY: help setup demo test two-hosts quick facts hadoop test-ray cluster lab-cluster traces why papers fairness rest-samples lint format bench bench-compare bench-rival screenshots site docs dist packages fresh image soak lock protocols clean
 
 help: ## list these doors
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -147,12 +147,16 @@ $(SITE)/.installed: requirements-docs.lock
 	@$(SITE)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
-docs: $(SITE)/.installed $(STAMP) ## write the site of these pages to build/site; a broken link, an unknown anchor, a load from another host or an old picture fails
+# The pages of this checkout alone. Each release must have this door: versions.py calls it in a copy of the tag.
+site: $(SITE)/.installed $(STAMP)
 	@rm -rf build/site
 	@$(BIN)/python -m tests.browser.pictures docs/screenshots
 	@$(BIN)/python -m tests.references docs/generated
 	@trap 'rm -rf docs/generated' EXIT; $(SITE)/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet \
-	  --doctree-dir build/doctrees docs build/site
+	  --doctree-dir build/doctrees docs build/site/development
+
+docs: site ## write the site of these pages and of each release to build/site; a broken link, an unknown anchor, a load from another host or an old picture fails
+	@$(PYTHON) docs/site/versions.py build/site
 	@echo "open build/site/index.html"
 
 # A wheel is made from the source distribution, so that neither has what only this folder has.

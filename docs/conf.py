@@ -14,6 +14,7 @@ from typing import Any
 project = "fairshare"
 extensions = ["myst_parser"]
 exclude_patterns = ["requirements.in"]
+templates_path = ["site"]  # sidebar/variant-selector.html, the choice of a version
 nitpicky = True
 myst_heading_anchors = 6  # the anchors of GitHub, for headings of every level
 html_theme = "furo"
