@@ -35,6 +35,21 @@ def with_generated(text: str, docs: Path) -> str:
     return text.replace("\n## Explanation\n", "".join(links) + "\n## Explanation\n")
 
 
+def with_options(text: str, docs: Path) -> str:
+    """The text of cli.md in which the section of a verb leads to its generated options."""
+    page = docs / "generated" / "command-line.md"
+    verbs = (
+        re.findall(r"^### (.*)$", page.read_text(encoding="utf-8"), re.M) if page.exists() else []
+    )
+
+    def heading(found: re.Match[str]) -> str:
+        anchor = found[1].replace(" ", "-")
+        link = f"\n\n[All options](generated/command-line.md#{anchor})"
+        return found[0] + link if found[1] in verbs else found[0]
+
+    return re.sub(r"^## (.*)$", heading, text, flags=re.M)
+
+
 def navigation(text: str) -> str:
     """The text of index.md with its lists also as tables of contents, for the sidebar alone."""
     sections = re.split(r"^(?=## )", text, flags=re.M)
@@ -89,6 +104,8 @@ def loads_from_other_hosts(name: str, text: str) -> list[str]:
 def read(app: Any, name: str, source: list[str]) -> None:
     if name == "index":
         source[0] = navigation(with_generated(source[0], Path(app.srcdir)))
+    elif name == "cli":
+        source[0] = with_options(source[0], Path(app.srcdir))
     elif name == "decisions/README":
         source[0] += "\n```{toctree}\n:glob:\n\n0*\n```\n"
     source[0] = with_files_of_the_checkout(

@@ -5,6 +5,7 @@ from what the code defines, and from the samples that test the rules.
 """
 
 import inspect
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,6 +50,10 @@ def table(*columns: str, rows: list[tuple[str, ...]]) -> str:
 
 # The command line.
 
+CLI: Final = Path(__file__).parents[1] / "docs" / "cli.md"
+EXPLAINED: Final = set(re.findall(r"^## (.*)$", CLI.read_text(encoding="utf-8"), re.M))
+"""The verbs with a section in the page that a person wrote."""
+
 SUBMITTERS: Final = ("submit", "run", "shell", "jupyter", "cron add")
 """Verbs that describe work; what they have in common has one table."""
 
@@ -89,6 +94,8 @@ def verb_text(name: str, command: click.Command, common: set[tuple[str, str]]) -
     parts = [f"### {name}", f"    fairshare {name} {usage}", prose(command.help or "")]
     if command.epilog:
         parts.append("For example:\n\n    " + command.epilog.rpartition("Example: ")[2])
+    if name in EXPLAINED:
+        parts.append(f"[More words](../cli.md#{name.replace(' ', '-')})")
     options = options_of(command)
     if rows := [row for row in options if row not in common]:
         parts.append(table("option", "meaning", rows=rows))
@@ -115,7 +122,7 @@ def command_line() -> str:
     parts = [
         "# All verbs and options",
         NOTE,
-        "[The command line](../cli.md) explains them. These options are the same everywhere:",
+        "[The command line](../cli.md) has what needs more words. The same everywhere are:",
         table("option", "meaning", rows=[("`-h, --help`", "Show help and exit."), *everywhere]),
         "## Options of work",
         f"Of {', '.join(SUBMITTERS)}:",

@@ -1,7 +1,7 @@
 """Make the site of the pages one of several versions: `python docs/site/versions.py build/site`.
 
-The folder `development` of the site has the pages of this checkout. Each release gets a folder of its
-own from its newest tag (1.0 from v1.0.2), built by the tools that the tag has. Before the first
+The folder `development` of the site has the pages of this checkout. Each release gets a folder of
+its own from its newest tag (1.0 from v1.0.2), built by the tools that the tag has. Before the first
 release, its folder has the pages of the checkout. `versions.js` lists the versions for all pages,
 and `index.html` leads to the newest release.
 """

@@ -37,7 +37,9 @@ LEAST_FOR_IDS = 80
     "states",
     multiple=True,
     type=click.Choice((*STATES, *CAUSES), case_sensitive=False),
-    help="Only those in this state; repeatable. [default: PENDING and RUNNING]",
+    help="Only those in this state: PENDING, RUNNING, FINISHED, FAILED, KILLED,"
+    " REJECTED, or FAILED by a limit: TIMEOUT, OUT_OF_MEMORY; repeatable. [default:"
+    " PENDING and RUNNING]",
 )
 @click.option("--user", metavar="USER", help="Only those of this user.")
 @click.option("--me", is_flag=True, help="Only your own.")

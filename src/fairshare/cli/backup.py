@@ -45,7 +45,7 @@ def command(target: Path, state: Path) -> None:
     notices, the cron jobs, and the scheduler's properties if the server stores them
     (scheduler-conf.json). A server can be started on the copy, and accepts the same tokens.
 
-    It does not contain the output of containers, nor the logs.
+    It does not contain the output of containers, the logs, nor the configuration directory.
     """
     if target.exists():
         raise Failure(f"{target} exists already: name a new folder")

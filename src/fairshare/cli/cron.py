@@ -65,7 +65,12 @@ def command() -> None:
     help="If the previous application is still running: skip this run, queue it until the"
     " previous one has ended, or replace the previous one. [default: skip]",
 )
-@click.option("--time-zone", metavar="Z", default="", help="Such as Europe/Berlin, or UTC.")
+@click.option(
+    "--time-zone",
+    metavar="Z",
+    default="",
+    help="The time zone, such as Europe/Berlin, or UTC. [default: the server's]",
+)
 @click.option("--replace", is_flag=True, help="Replace an existing job of this name.")
 @click.argument("job_name", metavar="NAME")
 @click.argument("schedule", metavar="LINE")

@@ -44,6 +44,8 @@ EXAMPLES: Final = {
     "history": "fairshare history --since yesterday --state failed",
     "report": "fairshare report --by user --month 2026-11",
     "at": "fairshare at 10m why 17",
+    "branch": "fairshare branch --at 2h --for 30m --with 'undrain n1' why 17",
+    "ledger": "fairshare ledger --queue prod --last 24h",
     "admin": "fairshare admin drain n1",
     "admin config": "fairshare admin config show",
     "admin config add-queue": "fairshare admin config add-queue root.b capacity=2w",

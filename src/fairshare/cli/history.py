@@ -48,13 +48,28 @@ def filter_options(verb: Verb) -> Verb:
         "states",
         multiple=True,
         type=click.Choice(ENDED, case_sensitive=False),
-        help="Only those that ended like this; repeatable.",
+        help="Only those that ended like this: FINISHED, FAILED, KILLED, REJECTED, or FAILED"
+        " by a limit: TIMEOUT, OUT_OF_MEMORY; repeatable.",
     )
     @click.option(
-        "--since", metavar="WHEN", type=checked(_moment), help="Ended at this time or later."
+        "--since",
+        metavar="WHEN",
+        type=checked(_moment),
+        help="Ended at this time or later: 2026-11-23, '2026-11-23 14:30', today, yesterday,"
+        " or an age: 7d.",
     )
-    @click.option("--until", metavar="WHEN", type=checked(_moment), help="Ended before this time.")
-    @click.option("--month", metavar="YYYY-MM", type=checked(_month), help="Ended in this month.")
+    @click.option(
+        "--until",
+        metavar="WHEN",
+        type=checked(_moment),
+        help="Ended before this time, written as for --since.",
+    )
+    @click.option(
+        "--month",
+        metavar="YYYY-MM",
+        type=checked(_month),
+        help="Ended in this month, instead of --since and --until.",
+    )
     @list_options
     @functools.wraps(verb)
     def filtered(
@@ -171,7 +186,12 @@ CONTAINER_COLUMNS: tuple[Shown[PastContainer], ...] = (
 @click.command()
 @click.argument("application", metavar="[APP]", required=False)
 @click.option("--containers", is_flag=True, help="List containers instead of applications.")
-@click.option("--limit", metavar="N", type=Whole(1, MOST), help="Only the latest N. [default: 100]")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=Whole(1, MOST),
+    help="Only the latest N. [default: 100; all with --since or APP]",
+)
 @filter_options
 @with_client
 def command(
@@ -287,7 +307,8 @@ class _Report(click.Command):
     "groups",
     multiple=True,
     type=click.Choice(REPORT_GROUPS),
-    help="Group by this; up to three times. [default: user]",
+    help="Group by this, months and days in the server's time zone; up to three times."
+    " [default: user]",
 )
 @filter_options
 @with_client

@@ -244,7 +244,8 @@ NO_SOCKET: Final = "none"
     "--users",
     metavar="A,B",
     type=USERS,
-    help="The users, each with a queue and an equal share. [default: each user that submits]",
+    help="The users, each with a queue and an equal share; all others are rejected."
+    " [default: each user that submits]",
 )
 @click.option(
     "--gpu",
@@ -254,13 +255,23 @@ NO_SOCKET: Final = "none"
     type=GPUS,
     help="The GPUs to assign: auto (all), none, a number, or names: 0,1. [default: auto]",
 )
-@click.option("--memory", metavar="M", type=MEMORY, help="For containers. [default: four fifths]")
-@click.option("--vcores", type=Whole(1), help="For containers. [default: all processors]")
+@click.option(
+    "--memory",
+    metavar="M",
+    type=MEMORY,
+    help="The memory of this machine that containers may use. [default: four fifths]",
+)
+@click.option(
+    "--vcores",
+    type=Whole(1),
+    help="The vcores of this machine that containers may use. [default: all processors]",
+)
 @click.option("--port", type=Whole(1, 65535), help="The port of the server. [default: 8088]")
 @click.option(
     "--run-as",
     type=click.Choice(["user", "server"]),
-    help="The accounts under which containers run. [default: the users', if you are root]",
+    help="The accounts under which containers run: their users', or that of the server."
+    " [default: user for root]",
 )
 @click.option(
     "--state",

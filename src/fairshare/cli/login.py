@@ -27,11 +27,16 @@ from fairshare.wording import cause, plain
     metavar="TIME",
     help="How long the token is valid, such as 7d. [default: as long as the server allows]",
 )
-@click.option("--user", metavar="U", help="The account on the server's machine. [default: yours]")
+@click.option(
+    "--user",
+    metavar="U",
+    help="The account on the server's machine, for a password. [default: your login name]",
+)
 @click.option(
     "--keep",
     is_flag=True,
-    help="Store the token in ~/.config/fairshare/token, which verbs read, and print nothing.",
+    help="Store the token in ~/.config/fairshare/token, which only you can read and"
+    " verbs do, and print nothing.",
 )
 @with_client
 @json_option

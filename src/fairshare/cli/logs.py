@@ -35,10 +35,20 @@ Show = Callable[[str], None]
 
 @click.command()
 @click.argument("target", metavar="APP[/TASK]|CONTAINER")
-@click.option("-f", "--follow", is_flag=True, help="Continue until the containers have ended.")
+@click.option(
+    "-f",
+    "--follow",
+    is_flag=True,
+    help="Continue until the containers have ended, even across a restart of the server.",
+)
 @click.option("--task", metavar="GROUP/INDEX", help="Only the last attempt of this task of APP.")
 @click.option("--stderr", is_flag=True, help="Print stderr instead of stdout.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print a JSON object for each line: container, task, stream, line.",
+)
 @with_client
 def command(
     client: Client, target: str, follow: bool, task: str | None, stderr: bool, as_json: bool

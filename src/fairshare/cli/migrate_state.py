@@ -24,8 +24,18 @@ from fairshare.wording import counted
     default=Path("~/.local/state/fairshare").expanduser(),
     help="The server's state directory. [default: ~/.local/state/fairshare]",
 )
-@click.option("--to", metavar="URL", help="The database: postgresql://USER@HOST/DATABASE.")
-@click.option("--back", is_flag=True, help="Make the directory's copy a state of its own.")
+@click.option(
+    "--to",
+    metavar="URL",
+    help="The database, without a state: postgresql://USER@HOST/DATABASE. The directory"
+    " is a copy of it then.",
+)
+@click.option(
+    "--back",
+    is_flag=True,
+    help="Bring the directory's copy up to date, and make it a state of its own; servers"
+    " cannot use the database any more.",
+)
 def command(state: Path, to: str | None, back: bool) -> None:
     """Move a server's state to a PostgreSQL database, or back to its directory.
 

@@ -168,7 +168,7 @@ tags_option = click.option(
     metavar="T",
     type=TAG,
     multiple=True,
-    help="A tag of the application; repeatable.",
+    help="A tag, by which to find the application; repeatable.",
 )
 
 

@@ -254,7 +254,11 @@ MOST_SHOWN = 10
 @click.option(
     "--name", metavar="N", type=NAME, help="Applications with this name; * matches any text."
 )
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Do not ask first; required where options select applications and there is no terminal.",
+)
 @click.option("--dry-run", is_flag=True, help="Only list the matching applications; kill nothing.")
 @click.option("--diagnostics", metavar="TEXT", help="The reason, shown to the applications' users.")
 @with_client

@@ -40,8 +40,12 @@ COLUMNS: Final[tuple[Shown[Booking], ...]] = (
 
 @click.command("reserve")
 @click.argument("name", required=False)
-@click.option("--for", "queue", metavar="QUEUE", help="The queue that gets the resources.")
-@click.option("--user", "holder", metavar="U", help="Only this user, in that queue.")
+@click.option(
+    "--for", "queue", metavar="QUEUE", help="The queue that gets the resources, with all below it."
+)
+@click.option(
+    "--user", "holder", metavar="U", help="Only this user, in that queue, which is a leaf."
+)
 @click.option("--gpus", type=Whole(0), help="GPUs: the same as --resource yarn.io/gpu=N.")
 @click.option("--cpus", "--vcores", type=Whole(0), help="Vcores.")
 @click.option("--memory", type=MEMORY, help="512m, 1g, or MB.")
@@ -53,10 +57,31 @@ COLUMNS: Final[tuple[Shown[Booking], ...]] = (
     multiple=True,
     help="Another resource type, such as yarn.io/fpga=1.",
 )
-@click.option("--from", "start", metavar="T", help="22:30, 2026-12-01T10:00 or +2h. [default: now]")
-@click.option("--until", "end", metavar="T", help="The same; +2h counts from the beginning.")
-@click.option("--weekly-until", "weekly", metavar="DAY", help="The same time each week until then.")
-@click.option("--daily-until", "daily", metavar="DAY", help="The same time each day until then.")
+@click.option(
+    "--from",
+    "start",
+    metavar="T",
+    help="When it begins: 22:30, 2026-12-01T10:00 or +2h. [default: now]",
+)
+@click.option(
+    "--until",
+    "end",
+    metavar="T",
+    help="When it ends: the same; a clock time is the next one after the beginning, +2h"
+    " counts from there.",
+)
+@click.option(
+    "--weekly-until",
+    "weekly",
+    metavar="DAY",
+    help="The same time each week until this day, by the clock of your machine.",
+)
+@click.option(
+    "--daily-until",
+    "daily",
+    metavar="DAY",
+    help="The same time each day until this day, by the clock of your machine.",
+)
 @click.option(
     "--change",
     is_flag=True,

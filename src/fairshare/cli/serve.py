@@ -62,14 +62,15 @@ class WrongConfiguration(WrongFiles):
     help="The configuration directory: yarn-site.xml, fair-scheduler.xml or capacity-scheduler.xml,"
     " fairshare.toml ... [default: where `fairshare init` writes one]",
 )
-@click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
+@click.option("--host", help="The address to listen on. [default: as configured, or 127.0.0.1]")
 @click.option("--listen", metavar="HOST:PORT", help="Address and port: 0.0.0.0:8088.")
 @click.option("--port", type=Whole(0, 65535), help="The port; 0: any free port. [default: 8088]")
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
     envvar="FAIRSHARE_STATE",
-    help="The directory of journal, logs and results. [default: ~/.local/state/fairshare]",
+    help="The directory of journal, logs and results. [default: FAIRSHARE_STATE, the"
+    " configuration, or ~/.local/state/fairshare]",
 )
 @click.option(
     "--nodes",
@@ -118,10 +119,15 @@ class WrongConfiguration(WrongFiles):
 @click.option(
     "--standby",
     is_flag=True,
-    help="Wait until no other server uses the state, then take over.",
+    help="Wait until no other server uses the state, then take over; on another host if"
+    " the state is shared.",
 )
 @click.option(
-    "--background", is_flag=True, help="Return as soon as the server listens, and keep it running."
+    "--background",
+    is_flag=True,
+    help="Return as soon as the server listens, and keep it running: print the command"
+    " that ends it. A server that does not start gives its messages and its exit"
+    " code.",
 )
 @click.pass_context
 def command(

@@ -43,27 +43,29 @@ def _whole(text: str) -> int:
     "time_ms",
     metavar="T|none",
     type=_or_none(parse_slurm_time_ms, 0),
-    help="The same as Slurm writes it: 30 are minutes, 1:30 minutes and seconds.",
+    help="The same as Slurm writes it: 30 are minutes, 1:30 minutes and seconds, 2-12"
+    " days and hours.",
 )
 @click.option(
     "--time-limit",
     "time_limit_ms",
     metavar="T|none",
     type=_or_none(parse_duration_ms, 0),
-    help="The time limit of each attempt, from its start, also of those that run.",
+    help="The time limit of each attempt, from its start, also of those that run; none removes it.",
 )
 @click.option(
     "--at-once",
     metavar="N|none",
     type=_or_none(_whole, 0),
-    help="The maximum number of tasks that run at the same time; more of them go on.",
+    help="The maximum number of tasks that run at the same time; more of them go on;"
+    " none removes it.",
 )
 @click.option(
     "--after",
     metavar="APP[:ok|failed|any]|none",
     type=_or_none(parse_dependency, None),
     multiple=True,
-    help="What it starts after, instead of what it waits for; repeatable.",
+    help="What it starts after, instead of what it waits for; none: nothing; repeatable.",
 )
 @click.option(
     "--group", metavar="G", type=NAME, help="Change sizes and limits of this group of tasks only."

@@ -124,7 +124,7 @@ OPTIONS: Final = (
         "job",
         parse_lifetime_s,
         "T",
-        "Kill the application if it has not ended after 10m, 2h ...",
+        "Kill the application if it has not ended after 10m, 2h ...; a queue may allow less.",
     ),
     Opt(
         "after",
@@ -149,13 +149,13 @@ OPTIONS: Final = (
         "Kill the application if it has not ended at this instant, written as for --begin.",
     ),
     Opt("held", "job", bool, help="Do not start before `fairshare release`.", key="hold"),
-    Opt("label", "job", str, "L", "The partition (node label) to run on."),
+    Opt("label", "job", str, "L", "The partition (node label) to run on. [default: the queue's]"),
     Opt(
         "tags",
         "job",
         parse_tag,
         "T",
-        "A tag of the application; repeatable.",
+        "A tag, by which to find the application; repeatable.",
         flag="--tag",
         several=True,
     ),
@@ -174,10 +174,24 @@ OPTIONS: Final = (
         help="The events to notify of; repeatable. [default: end]",
         several=True,
     ),
-    Opt("memory", "work", parse_memory_mb, "M", "512m, 1g, or MB. [default: 1g]"),
-    Opt("vcores", "work", Whole(1), "V", "[default: 1]"),
+    Opt(
+        "memory",
+        "work",
+        parse_memory_mb,
+        "M",
+        "The memory of each task: 512m, 1g, or MB. [default: 1g]",
+    ),
+    Opt("vcores", "work", Whole(1), "V", "The vcores of each task. [default: 1]"),
     Opt("gpus", "work", Whole(1), "N", "The number of GPUs: the same as --resource yarn.io/gpu=N."),
-    Opt("resources", "work", parse_amount, "R=N", "yarn.io/gpu=1", "--resource", several=True),
+    Opt(
+        "resources",
+        "work",
+        parse_amount,
+        "R=N",
+        "An amount of a further resource type, such as yarn.io/fpga=1; repeatable.",
+        "--resource",
+        several=True,
+    ),
     Opt(
         "count",
         "tasks",
@@ -235,7 +249,8 @@ OPTIONS: Final = (
         "tasks",
         parse_slurm_time_ms,
         "T",
-        "The same as Slurm writes it: 30 are minutes, 1:30 minutes and seconds.",
+        "The same as Slurm writes it: 30 are minutes, 1:30 minutes and seconds, 2-12"
+        " days and hours.",
         key=None,
     ),
     Opt(
@@ -271,7 +286,8 @@ OPTIONS: Final = (
         "ray",
         "way",
         bool,
-        help="The command is a Ray program: it gets its own Ray cluster with COUNT workers.",
+        help="The command is a Ray program: it gets its own Ray cluster with COUNT workers,"
+        " which start together.",
         key=None,
     ),
     Opt(

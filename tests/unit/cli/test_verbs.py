@@ -5,7 +5,6 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO, TextIOWrapper
-from pathlib import Path
 
 import httpx
 import pytest
@@ -279,16 +278,3 @@ def test_an_invalid_url_is_reported(run):
     result = run("nodes", "--url", "elsewhere:1234")
     assert result.exit_code == 3
     assert "write http://HOST:PORT" in result.stderr
-
-
-@pytest.mark.parametrize("verb", sorted({*VERBS} - {"admin"}))  # its parts have sections
-def test_the_page_of_the_command_line_names_every_option(verb):
-    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
-    section = page.partition(f"\n## {verb}\n")[2].partition("\n## ")[0]
-    assert section, f"{verb} has no section"
-    head = page.partition("\n## ")[0]
-    command = fairshare.get_command(None, verb)
-    for parameter in command.params:
-        for option in parameter.opts + parameter.secondary_opts:
-            if option.startswith("-") and not getattr(parameter, "hidden", False):
-                assert f"`{option}" in section + head, option

@@ -28,7 +28,16 @@ def test_a_page_has_headings_of_its_own_and_no_cell_without_a_text(name: str) ->
 def test_the_page_of_the_command_line_has_every_option_and_commands_that_exist() -> None:
     text = references.command_line()
     assert {"### submit", "### admin config add-queue", "### ray job"} <= set(text.splitlines())
-    assert "| `--keep-going`" in text
+    of_all = text.partition("\n### ")[0]
+    context = click.Context(fairshare)
+    for name in fairshare.list_commands(context):
+        for words, command in references.commands_of(fairshare.get_command(context, name), name):
+            section = text.partition(f"\n### {words}\n")[2].partition("\n### ")[0]
+            assert section, words
+            for option in command.params:
+                if isinstance(option, click.Option) and not option.hidden:
+                    row = rf"^\| `.*{option.opts[0]}\b.*` \| .*[a-z]"
+                    assert re.search(row, of_all + section, re.M), (words, option.opts)
     commands = commands_of(text)
     assert set(EXAMPLES.values()) <= set(commands)
     assert {line: fault_of(line) for line in commands if fault_of(line)} == {}

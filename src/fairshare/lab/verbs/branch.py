@@ -65,8 +65,6 @@ def command(
     What others did after that moment they do again; run times are those of the history. What had
     not ended by its end runs as long as tasks like it did, and for ever if none has ended. Changes
     may come together; those of --load are of what is submitted after the moment.
-
-    fairshare branch --at 2h --for 30m --with 'undrain n1' why 17
     """
     with History.open(against) as history:
         moment = history.moment(cut)

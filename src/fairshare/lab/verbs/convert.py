@@ -97,7 +97,8 @@ COMPARISON_COLUMNS = (
     "-o",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The output directory; without it no files are written.",
+    help="The directory for capacity-scheduler.xml, yarn-site.xml and the other files of"
+    " DIR; without it no files are written.",
 )
 @click.option("--force", is_flag=True, help="Replace existing files, and keep them as FILE~.")
 @click.option(
@@ -108,14 +109,17 @@ COMPARISON_COLUMNS = (
     type=click.Choice(get_args(Mode)),
     default="weights",
     show_default=True,
-    help="The form of capacities. absolute needs the size of the cluster, vectors Hadoop 3.4.",
+    help="The form of shares: weights (3w), percentage (75), absolute"
+    " ([memory=76800,vcores=75], needs the cluster), vectors (weights, and maximums"
+    " for each resource type; Hadoop 3.4).",
 )
 @click.option(
     "--calculator",
     type=click.Choice(get_args(Calculator)),
     default="auto",
     show_default=True,
-    help="The resource calculator of all queues. auto: dominant if a queue has the policy drf.",
+    help="The resource calculator of all queues. auto: dominant if a queue has the"
+    " policy drf or a maximum container size, and with modes that write vcores.",
 )
 @click.option(
     "--cluster",
@@ -129,7 +133,8 @@ COMPARISON_COLUMNS = (
     "rules_file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Fail if certain elements are lost; a rules file of Hadoop's fs2cs.",
+    help="Fail if certain elements are lost or changed: a file in the format of Hadoop's"
+    " fs2cs, with rules such as minResources.action=abort or maxChildQueue.limit=50.",
 )
 @click.option(
     "--strict", is_flag=True, help="Write nothing and exit with 1 if anything is or may be lost."

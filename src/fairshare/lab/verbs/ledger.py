@@ -37,22 +37,31 @@ _LATEST_MS: Final = 2**53
     "--month",
     metavar="YYYY-MM",
     type=checked(parse_month_ms),
-    help="Of this month, such as 2026-11.",
+    help="Of this month, such as 2026-11, instead of --last.",
 )
 @click.option(
     "--by",
     "groups",
     multiple=True,
     type=click.Choice(LEDGER_GROUPS),
-    help="Divide by this; repeatable. [default: queue, and user with --user]",
+    help="Divide by this, label is the partition; repeatable. [default: queue, and user"
+    " with --user]",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="A row for each hour, queue, user and type.")
-@click.option("--json", "as_json", is_flag=True, help="All numbers, as the server gives them.")
+@click.option(
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="A row for each hour, queue, user, partition and resource type, in units times"
+    " milliseconds.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="All numbers, as GET /api/v1/ledger gives them."
+)
 @click.option(
     "--against",
     metavar="DIR",
     type=STATE_PATH,
-    help="Of this state directory, without a server: what its journal keeps.",
+    help="Of this state directory, without a server: its ledger, and what its journal has beyond.",
 )
 @click.option("--url", metavar="URL", help="The server's URL, instead of the one found.")
 @click.pass_context
@@ -73,7 +82,7 @@ def command(
 
     Of each resource type: entitled = delivered - borrowed + lent + idle + owed. What a queue does
     not ask for is lent if others had it, else idle; only what it asked for and did not get within
-    its share is owed, by exactly one cause. Example: fairshare ledger --queue prod --last 24h
+    its share is owed, by exactly one cause.
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json: choose one of them")

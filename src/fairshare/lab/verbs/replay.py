@@ -26,7 +26,8 @@ from fairshare.wording import counted
 @click.option(
     "--verify",
     is_flag=True,
-    help="Process every input again, instead of only rebuilding the state.",
+    help="Process every input again, instead of only rebuilding the state, and show the"
+    " first events that differ.",
 )
 @click.option(
     "--since",

@@ -125,7 +125,7 @@ def record_text(written: dict[str, Any]) -> str:
     type=click.Choice(("all", "checks", "end")),
     default="all",
     show_default=True,
-    help="The steps after which the whole state is written: all, those with checks, or none.",
+    help="The steps after which the whole state is written: all, those with checks, or the end.",
 )
 def record_command(paths: tuple[Path, ...], out: Path | None, states: States) -> None:
     """Record scenarios: the allocations, reservations, refusals and ends at each step.

@@ -132,8 +132,9 @@ class Options(msgspec.Struct):
 @click.option(
     "--cluster-from",
     metavar="SOURCE",
-    help="The nodes of another cluster, instead of the workload's: a ResourceManager's address,"
-    " or a file with the output of `scontrol show nodes` or `sinfo -N -o '%N %c %m %G'`.",
+    help="The nodes of another cluster that are in service, instead of the workload's: a"
+    " ResourceManager's address, or a file with the output of `scontrol show nodes`"
+    " or `sinfo -N -o '%N %c %m %G'`.",
 )
 @click.option("--node-memory-mb", type=MEMORY_OPTION, help="The memory of each node. [8192]")
 @click.option("--node-vcores", type=Whole(1), help="The vcores of each node. [8]")
@@ -162,7 +163,9 @@ class Options(msgspec.Struct):
     "--sqlite",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the report as tables to a new SQLite file.",
+    help="Also write the report as tables to a new SQLite file: run, applications,"
+    " groups (by queue, user and size), timeline (usage, demand, entitlement and"
+    " guarantee of each queue).",
 )
 @click.option(
     "--parquet",
@@ -174,7 +177,8 @@ class Options(msgspec.Struct):
     "--svg",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Also write plots as SVG files.",
+    help="Also write plots as SVG files: usage and shares over time, waits, and the"
+    " demand, entitlement and usage of each large queue.",
 )
 @click.option(
     "--queue-from",
@@ -202,7 +206,13 @@ class Options(msgspec.Struct):
     type=checked(parse_faults, "FAULTS"),
     help="Inject faults: nodes are lost and return, tasks fail: mtbf=7d,repair=2h,tasks=0.01.",
 )
-@click.option("--seed", type=Whole(0), default=1, show_default=True, help="The seed of a run.")
+@click.option(
+    "--seed",
+    type=Whole(0),
+    default=1,
+    show_default=True,
+    help="The seed of a run with faults or random think times.",
+)
 @click.option(
     "--seeds",
     type=Whole(1, MOST_SEEDS),
