@@ -51,10 +51,11 @@ def started(state: State, step: Step, report: ContainerStarted) -> None:
 def exited(state: State, step: Step, report: ContainerExited) -> None:
     """An engine reports that a container ended; if it was completed before, its room is freed."""
     container = report.container
-    node = state.ending.get(container) if state.ending else None
-    if node is not None:
-        step.emit(RoomFreed(container, node))
-        return
+    if state.ending:
+        node = state.ending.get(container)
+        if node is not None:
+            step.emit(RoomFreed(container, node))
+            return
     application = state.applications.get(container >> APPLICATION_SHIFT)
     if application is None:
         return
@@ -63,13 +64,13 @@ def exited(state: State, step: Step, report: ContainerExited) -> None:
     if record is None:
         return
     assignment = launched_ms = None
+    at_limit = False
     if report.exit_code:
         launched_ms = attempt.launched.get(container)
         assignment = application.tasks.assigned.get(container)
-    at_limit = False
-    if assignment is not None and (report.timed_out or report.exit_code == _OUT_OF_MEMORY):
-        group = application.tasks.groups[assignment.group].spec
-        at_limit = group.max_attempts is None and group.command.end_signal is None
+        if assignment is not None and (report.timed_out or report.exit_code == _OUT_OF_MEMORY):
+            group = application.tasks.groups[assignment.group].spec
+            at_limit = group.max_attempts is None and group.command.end_signal is None
     step.emit(
         ContainerCompleted(
             container,

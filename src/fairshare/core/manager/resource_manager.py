@@ -268,12 +268,14 @@ class ResourceManager:
         """Handle the consequences of the events after the first `followed`; returns the number of
         all events."""
         events, consequences = step.events, self._consequences
-        for event in islice(events, followed, None):  # grows while consequences are added
+        for event in islice(events, followed, None) if followed else events:  # grows meanwhile
             if type(event) is ContainerAllocated:
                 if event.master or event.request >= GROUP_REQUESTS:
                     self._lives.follow_allocated(step, event)
-            elif type(event) in consequences:
-                consequences[type(event)](step, event)
+                continue
+            consequence = consequences.get(type(event))
+            if consequence is not None:
+                consequence(step, event)
         return len(events)
 
     # Nodes and configuration.

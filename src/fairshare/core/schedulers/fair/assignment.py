@@ -20,7 +20,7 @@ from fairshare.core.model.events import (
     PreemptedRoomChanged,
     ReservationDropped,
 )
-from fairshare.core.model.identifiers import container_id
+from fairshare.core.model.identifiers import APPLICATION_SHIFT, ATTEMPT_SHIFT
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, count_fitting, fits, positive, subtract
 from fairshare.core.schedulers.backfill import due_ms, ends_by
@@ -529,7 +529,7 @@ class Heartbeat:
             ordinal = attempt.next_container
         step.emit(
             ContainerAllocated(
-                container_id(number, attempt.number, ordinal),
+                number << APPLICATION_SHIFT | attempt.number << ATTEMPT_SHIFT | ordinal,
                 number,
                 node.name,
                 resource,

@@ -54,15 +54,6 @@ class Tables:
         del self.most_on_node[name]
         del self.ports[name]
 
-    def will_shrink(self, attempt: FairAttempt, node: Node) -> None:
-        """A container of an application is about to leave a node."""
-        count = len(attempt.containers)
-        if count > attempt.most_containers:
-            attempt.most_containers = count
-        count = len(node.containers) + len(node.ending)  # `occupants`, written out
-        if count > self.most_on_node[node.name]:
-            self.most_on_node[node.name] = count
-
     def peak_on_node(self, node: Node) -> int:
         """The largest number of containers at once since the node joined."""
         return max(self.most_on_node[node.name], node.occupants)

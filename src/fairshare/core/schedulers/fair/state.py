@@ -247,8 +247,7 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
         wanting = attempt.asks.wanting
         if (  # nearly always: `reconsider`, written out
             wanting
-            and attempt.entry is not None
-            and attempt.runnable
+            and attempt.entry is not None  # so it is runnable
             and len(wanting) == len(attempt.counted_sizes)
             and attempt.demand != used
         ):
@@ -262,7 +261,13 @@ class FairState(ClusterState[FairQueue, FairAttempt]):
                 queue.parent.order.stale[queue] = None  # `changed`, written out
 
     def _leaving(self, attempt: FairAttempt, node: Node, event: ContainerCompleted) -> None:
-        self.tables.will_shrink(attempt, node)
+        count = len(attempt.containers)
+        if count > attempt.most_containers:
+            attempt.most_containers = count
+        count = len(node.containers) + len(node.ending)  # `occupants`, written out
+        most_on_node = self.tables.most_on_node
+        if count > most_on_node[node.name]:
+            most_on_node[node.name] = count
         if attempt.to_preempt:
             attempt.to_preempt.pop(event.container, None)
             self.kills.pop(event.container, None)
