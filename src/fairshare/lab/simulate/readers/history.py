@@ -14,7 +14,6 @@ that runs there counts as running since its launch.
 
 from collections import defaultdict
 from collections.abc import Iterable
-from math import inf
 from statistics import median_low
 from typing import Any, Final
 
@@ -46,10 +45,10 @@ from fairshare.core.model.inputs import (
     ReloadRefused,
     RequestContainers,
     UnregisterMaster,
-    UpdateShares,
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.record import Record
+from fairshare.lab.simulate.readers.turns import Turns
 from fairshare.lab.simulate.world import (
     ENDED,
     GRANTED,
@@ -60,13 +59,10 @@ from fairshare.lab.simulate.world import (
     Grant,
     Life,
     Origin,
-    Pace,
     Task,
     World,
 )
 from fairshare.runtime.agenda import EXPIRED, LEFT_EMPTY, LEFT_LATE
-from fairshare.runtime.pace import AGAIN, BEGAN, QUIET, TIMERS, UPDATED
-from fairshare.wording import STOPPED
 
 SURVIVED_MS: Final = 20
 """A container that was stopped is taken to have run for so much longer at least: it did not end by
@@ -149,26 +145,13 @@ class _Reader:
         self._queues: dict[ApplicationId, str] = {}
         self._counts: dict[ApplicationId, int] = {}  # of groups
         self._masters: set[ApplicationId] = set()
+        self._turns = Turns()
         self._facts: dict[Fact, int] = {}
         self._latest: dict[ApplicationId, Fact] = {}
         self._coming: list[tuple[Fact, ApplicationId]] = []  # drivers hear of it after this turn
         self._first_ms: int | None = None
-        self._decided_ms: int | None = None  # when the runtime first did something by itself
         self._now_ms = 0
-        self._turn = 0
-        self._apart = True
-        self._ahead: Record | None = None  # shares are updated before the inputs of a turn
         self._nodes: set[str] = set()
-        self._timers: list[int] = []
-        self._paced = False
-        self._wakes: set[int] = set()
-        self._left: dict[int, tuple[int, int]] = {}
-        self._bare: list[tuple[int, int, int, bool]] = []
-        self._server_ends: list[tuple[int, int]] = []
-        self._fired: dict[int, list[int]] = {timer: [] for timer in TIMERS}
-        self._turn_ms = -1  # when the last turn of inputs came
-        self._pauses: list[tuple[int, int]] = []
-        self._paused_ms: int | None = None
         self._origin: Origin | None = None
         self._begun: dict[ContainerId, bool] = {}  # launched before the origin; whether it runs
         self._leaving: frozenset[ContainerId] = frozenset()  # stopped before it, and not reported
@@ -179,6 +162,7 @@ class _Reader:
         state = origin.manager().state
         self._origin = origin
         self._first_ms = self._now_ms = now_ms = origin.position.now_ms
+        self._turns = Turns(now_ms)
         self._nodes |= set(state.nodes)
         self._leaving = frozenset(state.ending)
         for number, application in state.applications.items():
@@ -205,81 +189,20 @@ class _Reader:
 
     def take(self, record: Record) -> None:
         """Read the next record."""
-        recorded, now_ms = record.input, record.now_ms
+        recorded = record.input
         if self._first_ms is None:
-            self._first_ms = now_ms
-        kind = type(recorded)
+            self._first_ms = record.now_ms
         own = _is_own(recorded)
-        pace = record.pace or ()
-        if (0, BEGAN) in pace and now_ms > self._now_ms:
-            self._server_ends.append((record.sequence - 1, self._now_ms))
-        again = pace.count((0, AGAIN))
-        if own or again or now_ms != self._now_ms:
-            self._apart = True
-            self._begin_without_inputs()
-        ahead = kind is UpdateShares and (0, UPDATED) in pace
-        self._pace(record, again, with_inputs=not own or ahead)
-        self._ahead = record if ahead else None
-        if self._apart:
+        if self._turns.take(record, own=own):
             for fact, application in self._coming:
                 self._happened(fact, application)
             self._coming.clear()
-        if own and self._decided_ms is None:
-            self._decided_ms = now_ms
-        if own and (not self._timers or self._timers[-1] != now_ms):
-            self._timers.append(now_ms)
-        if self._paused_ms is not None and now_ms > self._paused_ms:
-            self._pauses.append((self._paused_ms, now_ms))
-            self._paused_ms = None
-        if type(recorded) is ContainerExited and recorded.diagnostics == STOPPED:
-            self._paused_ms = now_ms
-        self._now_ms = now_ms
-        if not own:
-            if self._apart:
-                self._turn += 1
-                self._turn_ms = now_ms
-                self._apart = False
-            if kind not in LEFT_OUT or self._has_left(recorded):
-                self._entries.append(self._entry(record))
+        self._now_ms = record.now_ms
+        if not own and (type(recorded) not in LEFT_OUT or self._has_left(recorded)):
+            self._entries.append(self._entry(record))
         self._see(recorded, record)
         for event in record.events:
             self._observe(event, record)
-
-    def _pace(self, record: Record, again: int, *, with_inputs: bool) -> None:
-        """Take what a record says of the machine: how many turns began within this millisecond
-        after another one and since the record before; the last of them `with_inputs`."""
-        self._wakes.add(record.now_ms)
-        if record.pace is None:
-            return
-        self._paced = True
-        for before_ms, what in record.pace:
-            if what == AGAIN and before_ms:
-                self._add_bare(record, record.now_ms - before_ms)
-        for before_ms, what in record.pace:
-            at_ms = record.now_ms - before_ms
-            self._wakes.add(at_ms)
-            if what == UPDATED:
-                if before_ms:
-                    self._bare.append((at_ms, record.sequence, 0, True))
-            elif what in TIMERS:
-                self._fired[what].append(at_ms)
-            elif what not in (QUIET, AGAIN, BEGAN):
-                self._left[at_ms] = (what, self._turn if self._turn_ms == at_ms else 0)
-        if again:
-            first = self._turn_ms != record.now_ms  # the first turn of this instant had no inputs
-            for _ in range(first + again - with_inputs):
-                self._add_bare(record, record.now_ms)
-
-    def _begin_without_inputs(self) -> None:
-        """Nothing came of the inputs before which shares were updated."""
-        if self._ahead is not None:
-            self._add_bare(self._ahead, self._ahead.now_ms, updated=True)
-            self._ahead = None
-
-    def _add_bare(self, record: Record, at_ms: int, *, updated: bool = False) -> None:
-        self._turn += 1
-        self._turn_ms = at_ms
-        self._bare.append((at_ms, record.sequence, self._turn, updated))
 
     def _has_left(self, input_: Input) -> bool:
         """Whether it reports the end of a container that had been stopped before the origin."""
@@ -287,7 +210,7 @@ class _Reader:
 
     def _entry(self, record: Record) -> Entry:
         recorded = record.input
-        entry = Entry(record.now_ms, record.sequence, self._turn, recorded)
+        entry = Entry(record.now_ms, record.sequence, self._turns.number, recorded)
         if type(recorded) is NodeJoined:
             self._nodes.add(recorded.node)
         if type(recorded) not in OF_MASTERS:
@@ -327,20 +250,20 @@ class _Reader:
             seen = self._seen.get(input_.container)
             if seen is not None and seen.started is None:
                 seen.started, seen.started_ms = input_, record.now_ms
-                self._starts[input_.container] = (record.sequence, self._turn)
+                self._starts[input_.container] = (record.sequence, self._turns.number)
                 self._happened((STARTED, input_.container), application_of(input_.container))
         elif type(input_) is ContainerExited:
             seen = self._seen.get(input_.container)
             if seen is None:
                 return
             # An end that came in the turn in which it was decided upon is not the effect of that.
-            at_once = (seen.decided_ms, seen.decided_turn) == (record.now_ms, self._turn)
+            at_once = (seen.decided_ms, seen.decided_turn) == (record.now_ms, self._turns.number)
             if seen.decided_ms is not None and not at_once:
                 seen.reported_ms = record.now_ms
-                self._ends[input_.container] = (record.sequence, self._turn)
+                self._ends[input_.container] = (record.sequence, self._turns.number)
             elif seen.exited is None:
                 seen.exited, seen.ended_ms = input_, record.now_ms
-                self._ends[input_.container] = (record.sequence, self._turn)
+                self._ends[input_.container] = (record.sequence, self._turns.number)
 
     def _observe(self, event: Any, record: Record) -> None:
         match event:
@@ -365,7 +288,7 @@ class _Reader:
                 seen = self._seen.get(event.container)
                 if seen is not None and seen.exited is None and seen.decided_ms is None:
                     seen.decided_ms = record.now_ms
-                    seen.decided_turn = self._turn + (record is self._ahead)
+                    seen.decided_turn = self._turns.number + (record is self._turns.ahead)
                 container = event.container
                 ended = (ENDED, container), application_of(container)
                 if type(record.input) is ContainerExited and record.input.container == container:
@@ -376,19 +299,6 @@ class _Reader:
                 pass
 
     # The world.
-
-    def _paces(self) -> Pace:
-        fired = {timer: tuple(sorted(instants)) for timer, instants in self._fired.items()}
-        since_ms = min((one[0] for one in fired.values() if one), default=inf)
-        self._begin_without_inputs()
-        return Pace(
-            tuple(sorted(self._wakes)),
-            self._left,
-            tuple(self._bare),
-            tuple(self._server_ends),
-            fired,
-            since_ms,
-        )
 
     def world(self, scheduler: str, types: ResourceTypes, epoch_ms: int) -> World:
         """All that was read."""
@@ -431,10 +341,10 @@ class _Reader:
                 for group in range(count)
             },
             grants=tuple(self._grants),
-            pauses=tuple(self._pauses),
-            decided_ms=self._decided_ms,
-            timers=tuple(self._timers),
-            pace=self._paces() if self._paced else None,
+            pauses=tuple(self._turns.pauses),
+            decided_ms=self._turns.decided_ms,
+            timers=tuple(self._turns.timers),
+            pace=self._turns.pace(),
             censored=censored,
             drivers=len(self._masters),
             nodes=len(self._nodes),
