@@ -11,6 +11,15 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def hours_text(hours: float) -> str:
+    """Resource-hours, with two digits behind the point at most; from 100 on with none.
+
+    >>> hours_text(12_345.6), hours_text(10.0), hours_text(0.126)
+    ('12,346', '10', '0.13')
+    """
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.2f}".rstrip("0").rstrip(".")
+
+
 def span(ms: int) -> str:
     """A span of time, exactly.
 

@@ -36,7 +36,7 @@ from fairshare.core.model.resources import Resource, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.bookings import used_by
 from fairshare.core.schedulers.offers import Survey
-from fairshare.core.schedulers.past import budgets, pasts_of_queues
+from fairshare.core.schedulers.past import budgets, pasts_of_queues, withheld
 from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
@@ -430,7 +430,8 @@ class StateMetrics:
         """What leaf queues are owed of the type that they use most of, by cause."""
         family = gauge("owed")
         types = self._service.state.types
-        shares = Shares(queues, self._service.views.cluster.total, types)
+        total = self._service.views.cluster.total
+        shares = Shares(queues, total, types, withheld(self._service.state))
         for queue in queues:
             causes = self._causes.owed.get(queue.name)
             if causes is None:

@@ -11,18 +11,22 @@ Hadoop's own files have no words for this, and a Hadoop that reads them is not d
 (docs/decisions/0025).
 """
 
-from typing import Annotated, Final, Literal
+import math
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from fairshare.core.model.queues import ROOT, full_name
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.usage import Budget, Fairness
+from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.gpus import GPU
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Problems
 from fairshare.documents.structs import At
+from fairshare.settings.raising import Raise
 
 SECTION: Final = "fairness"
 _RULE: Final = "fairness"
@@ -99,3 +103,25 @@ def fairness_of(
             )
         )
     return Fairness((settings.half_life_s or 0) * 1_000, settings.strength, tuple(budgets))
+
+
+def raised_budget(settings: Any, reason: Reason) -> Raise | None:
+    """The hours of a budget that withholds what a reason is about, in the settings of a scheduler:
+    so many that one of its containers, or all, may run for an hour; for a day; or for ever."""
+    budgets = settings.fairness.budgets
+    name = "" if reason.budget is None else reason.budget.name
+    budget = next((one for one in budgets if one.name == name), None)
+    if budget is None or reason.budget is None or reason.wanted is None:
+        return None
+    used, size = reason.budget.used_hours, reason.wanted[budget.resource]
+    counts = 1, reason.containers, 24 * reason.containers
+    hours = {math.ceil(used + size * count) for count in counts}
+    values = sorted(one for one in hours if one * _HOUR_MS > budget.limit)
+
+    def with_hours(value: int) -> Any:
+        raised = replace(budget, limit=value * _HOUR_MS)
+        others = tuple(raised if one is budget else one for one in budgets)
+        return replace(settings, fairness=replace(settings.fairness, budgets=others))
+
+    setting = f"hours of the budget {name}"
+    return Raise(setting, [*values, _MOST_HOURS], lambda value: f"{value:,}", with_hours)

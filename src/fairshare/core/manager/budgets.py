@@ -9,6 +9,7 @@ from fairshare.core.model.events import AsksChanged, ReservationDropped, UsageUp
 from fairshare.core.model.inputs import SubmitApplication, UpdateUsage
 from fairshare.core.model.usage import BudgetUse
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
+from fairshare.wording import hours_text
 
 
 def update(scheduler: Scheduler, step: Step, request: UpdateUsage) -> None:
@@ -54,12 +55,14 @@ def check(state: State, now_ms: int, queue: str, submission: SubmitApplication) 
 
 
 def refusal(use: BudgetUse, state: State) -> str:
-    """Why a budget refuses: `the budget 'vision' of root.vision is used up: 12 of 10 hours of gpu
-    in this month`."""
+    """Why a budget refuses, and what helps: `the budget 'vision' of root.vision is used up: 12 of
+    10 hours of gpu in this month (UTC); ...`."""
     budget = use.budget
     used, limit = use.hours
     whose = " and ".join(part for part in (budget.queue, budget.user) if part)
     return (
-        f"the budget {budget.name!r} of {whose} is used up: {used:.4g} of {limit:.4g} hours of"
-        f" {state.types.names[budget.resource]} in this month (UTC)"
+        f"the budget {budget.name!r} of {whose} is used up: {hours_text(used)} of"
+        f" {hours_text(limit)} hours of {state.types.names[budget.resource]} in this month (UTC);"
+        " submit it when the month is over, or when the budget is raised ([fairness] of"
+        " fairshare.toml)"
     )

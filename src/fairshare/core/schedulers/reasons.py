@@ -446,14 +446,14 @@ def _of_groups(application: Application) -> list[Reason]:
 
 
 def _of_budgets(application: Application, state: "State") -> Iterator[Reason]:
-    """The asks of which a budget has no hours left."""
+    """The asks of which budgets have no hours left."""
     budgets = past.used_up(state, application, 0, refuses=True)
     for key in application.attempt.asks.withheld:
         assert key.anywhere is not None
         size = key.anywhere.resource
         over = [one for one in budgets if size[state.types.names.index(one.resource)]]
         priority, request = key.order
-        yield Reason(
+        reason = Reason(
             cause=Cause.BUDGET,
             group=request - GROUP_REQUESTS if request >= GROUP_REQUESTS else -1,
             priority=priority,
@@ -463,9 +463,10 @@ def _of_budgets(application: Application, state: "State") -> Iterator[Reason]:
             label=key.label,
             queue=application.queue,
             user=application.user,
-            budget=over[0] if over else None,
-            due_ms=over[0].ends_ms if over else 0,
         )
+        replace = msgspec.structs.replace
+        found = [replace(reason, budget=one, due_ms=one.ends_ms) for one in over]
+        yield _together(found or [reason])[0]
 
 
 def _of_pauses(application: Application) -> Iterator[Reason]:

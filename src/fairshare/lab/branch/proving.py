@@ -7,6 +7,7 @@ alone, the smallest set of candidates that does together is searched: they are d
 other, as people do, and meanwhile others are granted what there is.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -19,16 +20,18 @@ from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerAllocated, ContainerLaunched
 from fairshare.core.model.identifiers import ApplicationId, application_name, application_of
 from fairshare.core.model.inputs import (
+    CancelBooking,
     ChangeBlacklist,
     Input,
     KillApplication,
     LoadConfiguration,
+    MakeBooking,
     NodeJoined,
     ReleaseApplication,
     SetSafeMode,
     UndrainNode,
 )
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, positive, subtract
 from fairshare.core.record import Record
 from fairshare.core.schedulers.reasons import Cause, Reason, reasons
 from fairshare.errors import InputError
@@ -39,6 +42,7 @@ from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import Origin, World
 from fairshare.runtime.runtime import Observer
 from fairshare.server.insight.why import words_of
+from fairshare.settings.fairness import raised_budget
 from fairshare.settings.raising import Raise
 from fairshare.settings.registry import family_of
 
@@ -306,10 +310,34 @@ class _Search:
             places = tuple(self._application.attempt.blacklist)
             input_ = ChangeBlacklist(number, (), places)
             yield _done("its master takes all nodes from its blacklist", 3, input_)
+        yield from self._bookings(causes)
         yield from self._nodes(causes)
         yield from self._ends()
 
+    def _bookings(self, causes: Sequence[Reason]) -> Iterator[_Candidate]:
+        """The bookings that keep free room from the container: smaller by what it lacks, or
+        cancelled."""
+        state = self._state
+        for reason in causes:
+            booking = state.bookings.get(reason.booking)
+            if booking is None or None in (reason.wanted, reason.available, reason.used):
+                continue
+            kept = positive(subtract(booking.resource, reason.used or state.none))
+            free = subtract(reason.available or state.none, kept)
+            lacks = positive(subtract(reason.wanted or state.none, free))
+            smaller = positive(subtract(booking.resource, lacks))
+            name = f"the booking {booking.name!r}"
+            if any(smaller) and smaller != booking.resource:
+                words = f"{name} is changed to {words_of(state).amount(smaller)}"
+                changed = msgspec.structs.replace(booking, resource=smaller)
+                yield _done(words, 3, MakeBooking(changed, replace=True))
+            cancelled = CancelBooking(booking.name)
+            command = f"reserve {shlex.quote(booking.name)} --cancel"
+            yield _done(f"{name} is cancelled", 4, cancelled, command)
+
     def _raised(self, settings: object, reason: Reason) -> Raise | None:
+        if reason.cause is Cause.BUDGET:
+            return raised_budget(settings, reason)
         return self._family.raised(settings, reason, self._state.total)
 
     def _raise(self, reason: Reason, place: int) -> _Candidate:

@@ -2,16 +2,18 @@
 one sentence that says so.
 
 Reads only the views of one instant; decides nothing. A queue's entitlement is `min(demand, fair
-share)`; it is owed its entitlement minus its usage.
+share)`; it is owed its entitlement minus its usage. What budgets withhold is demand, too, which the
+demand of schedulers does not have.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fairshare.api.queues import ShareFields
 from fairshare.core.model.resources import (
     MEMORY,
     Resource,
     ResourceTypes,
+    add,
     positive,
     smallest,
     subtract,
@@ -24,12 +26,20 @@ class Share(ShareFields[Resource], frozen=True):
 
 
 class Shares:
-    """The shares of all queues at one instant."""
+    """The shares of all queues at one instant; `withheld` is what budgets withhold from each
+    (`core/schedulers/past.py`)."""
 
-    def __init__(self, queues: Sequence[QueueView], total: Resource, types: ResourceTypes) -> None:
+    def __init__(
+        self,
+        queues: Sequence[QueueView],
+        total: Resource,
+        types: ResourceTypes,
+        withheld: Mapping[str, Resource] = {},
+    ) -> None:
         self._queues = {queue.name: queue for queue in queues}
         self._total = total
         self._types = types
+        self._withheld = withheld
         self._over = _over_their_share(queues, len(total))
 
     def of(self, queue: QueueView) -> Share:
@@ -37,13 +47,14 @@ class Shares:
         places = tuple(range(len(queue.used)))
         # Those of which it has a share: a policy may divide only memory.
         measured = tuple(place for place in places if queue.fair_share[place]) or places
+        demand = self._demand(queue)
         place = self._dominant(queue, measured)
-        entitled = smallest(queue.demand, queue.fair_share)
+        entitled = smallest(demand, queue.fair_share)
         owed = _only(positive(subtract(entitled, queue.used)), measured)
         borrowed = _only(positive(subtract(queue.used, queue.fair_share)), measured)
         fair = queue.fair_share[place]
         borrower = self._borrower(queue, place) if owed[place] else None
-        state = _state(queue, owed[place], borrowed[place], place)
+        state = _state(queue, demand, owed[place], borrowed[place], place)
         return Share(
             dominant=self._types.names[place],
             used_share=used_share(queue.used, self._total),
@@ -61,14 +72,23 @@ class Shares:
         excess first."""
         return [(name, amount) for amount, name in self._over[place] if name != queue]
 
+    def _demand(self, queue: QueueView) -> Resource:
+        """What it uses and asks for."""
+        withheld = self._withheld.get(queue.name)
+        return queue.demand if withheld is None else add(queue.demand, withheld)
+
     def _dominant(self, queue: QueueView, measured: tuple[int, ...]) -> int:
         """The index of the type of which the queue uses the largest fraction of the cluster; among
-        equals, of which it is entitled to the largest fraction."""
+        equals, of which it is entitled to the largest fraction, and then, of which most is
+        withheld."""
+        demand = self._demand(queue)
+        withheld = self._withheld.get(queue.name, (0,) * len(demand))
 
-        def parts(place: int) -> tuple[float, float, int]:
-            due = min(queue.demand[place], queue.fair_share[place])
+        def parts(place: int) -> tuple[float, float, float, int]:
+            due = min(demand[place], queue.fair_share[place])
             all_of_it = self._total[place] or 1
-            return queue.used[place] / all_of_it, due / all_of_it, -place
+            used = queue.used[place] / all_of_it
+            return used, due / all_of_it, withheld[place] / all_of_it, -place
 
         return max(measured, key=parts)
 
@@ -77,14 +97,19 @@ class Shares:
         return others[0][0] if others else None
 
     def _sentence(self, queue: QueueView, state: str, place: int, borrower: str | None) -> str:
-        used, fair, demand = (line[place] for line in (queue.used, queue.fair_share, queue.demand))
         name = self._types.names[place]
+        lines = queue.used, queue.fair_share, queue.demand, self._withheld.get(queue.name)
+        used, fair, demand, withheld = (0 if line is None else line[place] for line in lines)
+        if withheld and not demand:
+            return f"A budget that is used up withholds all it asks for: {amount(withheld, name)}."
         share = "guaranteed capacity" if queue.capacity is not None else "fair share"
         match state:
             case "idle":
                 return "Nothing runs or waits here."
             case "served":
                 text = f"Has all it asks for: {amount(used, name)}."
+            case "full" if demand <= used:
+                text = f"Uses {amount(used, name)}."
             case "full":
                 text = (
                     f"Has its whole {share} of {amount(fair, name)}, and asks for "
@@ -97,12 +122,14 @@ class Shares:
                 )
             case _:
                 text = self._owed_sentence(queue, place, borrower)
+        if withheld:
+            text += f" A budget that is used up withholds {amount(withheld, name)} it asks for."
         return text + _held_back(queue)
 
     def _owed_sentence(self, queue: QueueView, place: int, borrower: str | None) -> str:
         name = self._types.names[place]
         used = queue.used[place]
-        entitled = min(queue.demand[place], queue.fair_share[place])
+        entitled = min(self._demand(queue)[place], queue.fair_share[place])
         lacking = entitled - used
         text = (
             f"Receives {amount(used, name)} of the {amount(entitled, name)} it is entitled to; "
@@ -154,14 +181,14 @@ def _only(line: Resource, places: Iterable[int]) -> Resource:
     return tuple(value if place in wanted else 0 for place, value in enumerate(line))
 
 
-def _state(queue: QueueView, owed: int, borrowed: int, place: int) -> str:
-    if not any(queue.used) and not any(queue.demand):
+def _state(queue: QueueView, demand: Resource, owed: int, borrowed: int, place: int) -> str:
+    if not any(queue.used) and not any(demand):
         return "idle"
     if owed:
         return "owed"
     if borrowed:
         return "borrows"
-    return "full" if queue.demand[place] > queue.used[place] else "served"
+    return "full" if demand[place] > queue.used[place] else "served"
 
 
 def _held_back(queue: QueueView) -> str:

@@ -22,7 +22,7 @@ from fairshare.core.schedulers.entitlement import Entitlement, Obstacle, Preempt
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.documents.gpus import GPU
-from fairshare.wording import counted, span
+from fairshare.wording import counted, hours_text, span
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -643,8 +643,8 @@ def _budget(budget: Budget) -> str:
     name = _unit(budget.resource)
     whose = " in ".join(part for part in (budget.user, budget.queue) if part)
     return (
-        f"{budget.used_hours:,.4g} {name}-hours of the budget of {budget.hours:,.4g} of {whose} are"
-        " used in this month"
+        f"{hours_text(budget.used_hours)} {name}-hours of the budget of"
+        f" {hours_text(budget.hours)} of {whose} are used in this month"
     )
 
 

@@ -32,7 +32,7 @@ from fairshare.api.queues import Share as NamedShare
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.queues import parent_name, parents_of
 from fairshare.core.model.resources import Resource, ResourceTypes, positive, smallest, subtract
-from fairshare.core.schedulers.past import with_past
+from fairshare.core.schedulers.past import with_past, withheld
 from fairshare.core.schedulers.views import CapacityView, QueueView
 from fairshare.errors import InputError
 from fairshare.server.insight.owed import Claim, Debts, OwedPart, owed_parts
@@ -62,9 +62,12 @@ async def list_queues(request: Request) -> Response:
         queues = await made_in_slices(service.views.queues_in_steps())
         total = service.views.cluster.total
         queues = with_past(service.state, queues, service.now_ms())
-        return answer(await _queues(None, queues, total, types))
+        shares = Shares(queues, total, types, withheld(service.state))
+        return answer(await _queues(None, queues, total, types, shares))
     moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
-    return answer(await _queues(moment.at_ms, moment.queues, moment.cluster.total, types))
+    queues, total = moment.queues, moment.cluster.total
+    shares = Shares(queues, total, types)
+    return answer(await _queues(moment.at_ms, queues, total, types, shares))
 
 
 def moment_at(request: Request, at_ms: int) -> PastView:
@@ -77,10 +80,13 @@ def moment_at(request: Request, at_ms: int) -> PastView:
 
 
 async def _queues(
-    at_ms: int | None, queues: tuple[QueueView, ...], total: Resource, types: ResourceTypes
+    at_ms: int | None,
+    queues: tuple[QueueView, ...],
+    total: Resource,
+    types: ResourceTypes,
+    shares: Shares,
 ) -> Queues:
     """The rows, made in slices of views that stay as they are."""
-    shares = Shares(queues, total, types)
     rows = [queue_row(view, shares.of(view), types) async for view in sliced(queues)]
     return Queues(at_ms=at_ms, total=types.mapping(total), queues=tuple(rows))
 
@@ -130,7 +136,7 @@ async def explain_owed(request: Request) -> Response:
     if view is None:
         raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
     name = view.name
-    shares = Shares(views.queues, views.cluster.total, state.types)
+    shares = Shares(views.queues, views.cluster.total, state.types, withheld(state))
     share = shares.of(view)
     place = state.types.names.index(share.dominant)
     owed = share.owed[place]
@@ -235,11 +241,12 @@ async def show_tree(request: Request) -> Response:
     if "at" in parameters:
         moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
         queues, total, at_ms = moment.queues, moment.cluster.total, moment.at_ms
+        reckoned = Shares(queues, total, types)
     else:
         queues = await made_in_slices(service.views.queues_in_steps())
         total = service.views.cluster.total
         queues = with_past(service.state, queues, service.now_ms())
-    reckoned = Shares(queues, total, types)
+        reckoned = Shares(queues, total, types, withheld(service.state))
     shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
     shown: Collection[str] = shares
     if len(queues) > ALL_UP_TO:

@@ -5,15 +5,19 @@ import pytest
 from tests.unit.core.schedulers.waiting import Cluster, ask, capacity, fair
 from tests.unit.server.insight.test_situations import gang_of, limited, nested, parts
 
+from fairshare.core.model.bookings import Booking, Span
 from fairshare.core.model.inputs import (
     ChangeBlacklist,
     DrainNode,
     HoldApplication,
     LoadConfiguration,
+    MakeBooking,
     MoveApplication,
     SetSafeMode,
     UndrainNode,
+    UpdateUsage,
 )
+from fairshare.core.model.usage import Budget, Fairness
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.schedulers.capacity.settings import (
     CapacitySettings,
@@ -31,6 +35,7 @@ from fairshare.lab.branch.lives import FOR_EVER_MS
 from fairshare.lab.branch.proving import prove
 from fairshare.runtime.recovery import Position
 
+HOUR_MS = 3_600_000
 TWO = (("n1", (8192, 8)), ("n2", (8192, 8)))
 
 
@@ -61,6 +66,43 @@ def test_a_percentage_is_raised_to_the_smallest_one_that_suffices():
     cluster = Cluster("capacity", parts(parent=50.0))
     one = waiting(cluster, ask(6), queue="root.p.x")
     assert remedies(cluster, one)[0] == ["maximum-capacity of root.p is raised to 63 %"]
+
+
+def waiting_for_budgets(*budgets):
+    """An application whose budgets of memory have no hours."""
+    cluster = Cluster("fair", msgspec.structs.replace(fair(), fairness=Fairness(budgets=budgets)))
+    application = cluster.submit(ask(2))
+    cluster.feed(UpdateUsage())
+    cluster.run()
+    return cluster, application
+
+
+def test_a_budget_is_raised_to_the_hours_that_one_container_needs():
+    cluster, one = waiting_for_budgets(Budget("a", "root.a", "", 0, 0, refuses=True))
+    assert remedies(cluster, one) == [["hours of the budget a is raised to 1,024"]]
+
+
+def test_two_budgets_that_are_used_up_are_raised_together():
+    budgets = (
+        Budget("a", "root.a", "", 0, 0, refuses=True),
+        Budget("vcores", "", "ann", 1, 0, refuses=True),
+    )
+    cluster, one = waiting_for_budgets(*budgets)
+    assert [sorted(words) for words in remedies(cluster, one)] == [
+        ["hours of the budget a is raised to 1,024", "hours of the budget vcores is raised to 1"]
+    ]
+
+
+@pytest.mark.parametrize(("size", "changed"), [((1024, 1), True), ((8192, 8), False)])
+def test_a_booking_is_made_smaller_by_what_is_lacking_or_cancelled(size, changed):
+    cluster = Cluster("fair", fair(queues=(QueueSettings("root.a"), QueueSettings("root.b"))))
+    span = Span(0, HOUR_MS)
+    cluster.feed(MakeBooking(Booking("course", "root.b", (8192, 8), (span,))))
+    one = waiting(cluster, ask(1, *size))
+    smaller = [["the booking 'course' is changed to 7,168 MB, 7 vcores"]] if changed else []
+    cancelled = ["the booking 'course' is cancelled"]
+    joins = ["one more node joins (8,192 MB, 8 vcores)"]
+    assert remedies(cluster, one) == [*smaller, cancelled, joins]
 
 
 def test_two_limits_that_bind_are_named_together():

@@ -24,10 +24,11 @@ def queue(name: str, used, demand, fair, **more) -> QueueView:
     return msgspec.structs.replace(view, **more)
 
 
-def share_of(view: QueueView, *others: QueueView):
+def share_of(view: QueueView, *others: QueueView, withheld=None):
     used = tuple(sum(amounts) for amounts in zip(*(q.used for q in (view, *others)), strict=True))
     root = queue("root", used, TOTAL, TOTAL)
-    return Shares((root, view, *others), TOTAL, TYPES).of(view)
+    amounts = {} if withheld is None else {view.name: withheld}
+    return Shares((root, view, *others), TOTAL, TYPES, amounts).of(view)
 
 
 def test_a_queue_without_demand_is_idle():
@@ -41,6 +42,34 @@ def test_a_queue_with_all_it_asks_for_is_served():
     assert share.state == "served"
     assert share.owed == (0, 0)
     assert share.sentence == "Has all it asks for: 4 GiB."
+
+
+@pytest.mark.parametrize(
+    ("used", "demand", "fair", "state", "sentence"),
+    [
+        (0, 0, 0, "full", "A budget that is used up withholds all it asks for: 6 GiB."),
+        (
+            4,
+            4,
+            4,
+            "full",
+            "Uses 4 GiB. A budget that is used up withholds 6 GiB it asks for.",
+        ),
+        (
+            4,
+            4,
+            8,
+            "owed",
+            "Receives 4 GiB of the 8 GiB it is entitled to; 4 GiB are owed. A budget that is used"
+            " up withholds 6 GiB it asks for.",
+        ),
+    ],
+)
+def test_what_a_budget_withholds_is_demand_too(used, demand, fair, state, sentence):
+    view = queue("root.a", (used * GIB, 0), (demand * GIB, 0), (fair * GIB, 0))
+    filler = queue("root.b", (TOTAL[0] - used * GIB, 0), TOTAL, TOTAL)
+    share = share_of(view, filler, withheld=(6 * GIB, 0))
+    assert (share.state, share.sentence) == (state, sentence)
 
 
 def test_a_queue_with_its_share_and_more_demand_is_full():

@@ -33,11 +33,15 @@ async def test_readers_see_the_past_and_the_budgets(page):
     refused = await page.post("/applications", json={"queue": "root.b", "tasks": TASKS})
     assert refused.status_code == 409, refused.text
     assert "the budget 'memory' of root.b is used up" in refused.text
+    assert "or when the budget is raised ([fairness] of fairshare.toml)" in refused.text
 
     queues = {one["name"]: one for one in (await page.get("/queues")).json()["queues"]}
     assert queues["root.a"]["past"]["half_life_s"] == 7 * 86_400
     assert queues["root.a"]["past"]["factor"] == pytest.approx(1, abs=0.01)
     assert queues["root"]["past"]["factor"] is None
+    withheld = "A budget that is used up withholds all it asks for: 2 GiB."
+    assert queues["root.b"]["share"]["sentence"] == withheld
+    assert (await page.get("/queues/root.b/owed")).json()["sentence"] == withheld
     tree = (await page.get("/pages/tree")).json()["queues"]
     assert all(one["past"] for one in tree)
 
