@@ -44,6 +44,7 @@ from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.container_history import ContainerHistory
 from fairshare.runtime.recovery import Position, recover
+from fairshare.server.follower import ANSWER_S
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 
@@ -212,11 +213,12 @@ def estimated(source: Source, points: int, most: int, count: int, most_s: float)
         if began_s > until_s:
             return
         try:
-            found = draws(origin, run_times, submissions, numbers, until_s - began_s, count)
+            found = draws(origin, run_times, submissions, numbers, ANSWER_S, count)
         except InputError as error:
             print(f"point {point}: {error}", file=sys.stderr)
             continue
-        print(f"point {point}: {time.monotonic() - began_s:.1f} s", file=sys.stderr)
+        took_s, horizon_ms = time.monotonic() - began_s, found[numbers[0]].horizon_ms
+        print(f"point {point}: {took_s:.1f} s, of {horizon_ms / 1_000:,.0f} s", file=sys.stderr)
         for number in numbers:
             drawn = found[number]
             for kind, facts, values in (("start", starts, drawn.starts), ("end", ends, drawn.ends)):

@@ -375,8 +375,8 @@ class Proved(msgspec.Struct, frozen=True):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """After how long something happens in half of all cases, and in nine of ten (ms); None: not
-    within a day.
+    """After how long something happens in half of all cases, and in nine of ten (ms); None: later
+    than the simulations go (`Eta.horizon_ms`).
 
     `calibrated`: it is as late as the outcomes of earlier estimates make it. Until there are 50
     of them (`outcomes`: how many there are) it is near what was simulated.
@@ -400,11 +400,12 @@ class Eta(msgspec.Struct, frozen=True):
     """When an application starts (None: it has, or there is no estimate) and ends, as spans from
     `at_ms` on.
 
-    From `draws` simulations with the run times of `samples` applications that have ended; without
-    an estimate `reason` says why there is none. Of the estimates of this cluster that had an
-    outcome in the last seven days, `met` of `of` were not later than what they said for nine of
-    ten.
-    `smaller`: with what smaller tasks it would start now, if it does not with its own.
+    From `draws` simulations with the run times of `samples` applications that have ended, each of
+    which goes as far as `horizon_ms`: seven days, or as far as there was time for; without an
+    estimate `reason` says why there is none. Of the estimates of this cluster that had an outcome
+    in the last seven days, `met` of `of` were not later than what they said for nine of ten.
+    `smaller`: with what smaller tasks it would start now, if it does not with its own. `queue` and
+    `priority` are those that it has, or would have.
     """
 
     at_ms: int
@@ -417,6 +418,9 @@ class Eta(msgspec.Struct, frozen=True):
     met: int = 0
     of: int = 0
     smaller: tuple[Smaller, ...] = ()
+    horizon_ms: int = 0
+    queue: str = ""
+    priority: int = 0
 
 
 class Submitted(msgspec.Struct, frozen=True):

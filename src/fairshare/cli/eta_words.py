@@ -4,9 +4,6 @@ from fairshare.api.applications import Eta, Spread
 from fairshare.cli.cells import duration_text
 from fairshare.wording import counted
 
-DAY = "a day"
-"""What lies beyond the estimates."""
-
 
 def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
     """When it starts and ends, and on what that rests; of one that is not there yet what it
@@ -16,9 +13,11 @@ def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
         return [f"No estimate of its start and end: {eta.reason}.", *smaller]
     lines = []
     if eta.start is not None:
-        lines.append(f"It {'would start' if would else 'starts'} {spread_text(eta.start)}.")
+        text = spread_text(eta.start, eta.horizon_ms)
+        lines.append(f"It {'would start' if would else 'starts'} {text}.")
     if eta.end is not None:
-        lines.append(f"It {'would end' if would else 'ends'} {spread_text(eta.end)}.")
+        text = spread_text(eta.end, eta.horizon_ms)
+        lines.append(f"It {'would end' if would else 'ends'} {text}.")
     basis = (
         f"From {counted(eta.draws, 'simulation')} with the run times of"
         f" {counted(eta.samples, 'application')}"
@@ -42,27 +41,30 @@ def smaller_lines(eta: Eta) -> list[str]:
     return [f"It would start now with {first} for each task{more}."]
 
 
-def spread_text(spread: Spread) -> str:
-    """When something happens, from now on.
+def spread_text(spread: Spread, horizon_ms: int) -> str:
+    """When something happens, from now on, by simulations that go so far.
 
-    >>> spread_text(Spread(300_000, 540_000, 60, calibrated=True))
+    >>> spread_text(Spread(300_000, 540_000, 60, calibrated=True), 0)
     'in about 5m 00s, in 9 of 10 cases within 9m 00s'
-    >>> spread_text(Spread(300_000, 540_000, 3))
+    >>> spread_text(Spread(300_000, 540_000, 3), 0)
     'in about 5m 00s, in 9 of 10 simulations within 9m 00s (not yet calibrated: 3 outcomes)'
+    >>> spread_text(Spread(None, None, 60, calibrated=True), 780_000)
+    'later than in 13m 00s'
     """
+    far = duration_text(horizon_ms)
     if spread.calibrated:
-        return _spread_text(spread, "cases")
+        return _spread_text(spread, "cases", far)
     note = f"not yet calibrated: {counted(spread.outcomes, 'outcome')}"
-    return f"{_spread_text(spread, 'simulations')} ({note})"
+    return f"{_spread_text(spread, 'simulations', far)} ({note})"
 
 
-def _spread_text(spread: Spread, cases: str) -> str:
+def _spread_text(spread: Spread, cases: str, far: str) -> str:
     if spread.p50_ms is None:
-        return f"later than in {DAY}"
+        return f"later than in {far}"
     if spread.p90_ms is not None and spread.p90_ms < 1_000:
         return "within a second"
     soon = spread.p50_ms < 1_000
     half = "in less than a second" if soon else f"in about {duration_text(spread.p50_ms)}"
     if spread.p90_ms is None:
-        return f"{half}, in more than 1 of 10 {cases} later than in {DAY}"
+        return f"{half}, in more than 1 of 10 {cases} later than in {far}"
     return f"{half}, in 9 of 10 {cases} within {duration_text(spread.p90_ms)}"

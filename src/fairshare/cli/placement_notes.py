@@ -10,7 +10,7 @@ import click
 
 from fairshare.api.work import DEFAULT_RESOURCES
 from fairshare.cli.verbs import nearest
-from fairshare.client import Application, Client, Submission
+from fairshare.client import Client, Submission
 from fairshare.errors import FairshareError
 from fairshare.wording import plain_lines
 
@@ -28,7 +28,8 @@ def print_differences(client: Client, submission: Submission, application: str) 
     try:
         if submission.queue is not None or submission.priority is not None:
             found = client.application(application)
-            lines = [*_queue(client, submission, found), *_priority(client, submission, found)]
+            if found.state != "REJECTED":
+                lines += differences(client, submission, found.queue, found.priority)
         if further:
             reasons = client.reasons(application)
             lines += [f"it waits: {one.sentence}" for one in reasons if one.cause == _TOO_LARGE]
@@ -38,18 +39,24 @@ def print_differences(client: Client, submission: Submission, application: str) 
         click.echo(plain_lines(line), err=True)
 
 
-def _queue(client: Client, submission: Submission, application: Application) -> Iterator[str]:
+def differences(client: Client, submission: Submission, queue: str, priority: int) -> Iterator[str]:
+    """How the queue and the priority that an application gets differ from the requested ones."""
+    yield from _queue(client, submission, queue)
+    yield from _priority(client, submission, priority)
+
+
+def _queue(client: Client, submission: Submission, queue: str) -> Iterator[str]:
     queue_name = submission.queue
-    if queue_name is None or not application.queue or application.state == "REJECTED":
+    if queue_name is None or not queue:
         return
     full = (
         queue_name if queue_name == "root" or queue_name.startswith(_ROOT) else _ROOT + queue_name
     )
-    if application.queue == full or application.queue.endswith(f".{queue_name}"):
+    if queue == full or queue.endswith(f".{queue_name}"):
         return
-    line = f"placed in {application.queue}, not in {queue_name}, by the placement rules"
-    near = near_queue(queue_name, [queue.name for queue in client.queues() if queue.leaf])
-    if near not in (None, application.queue, full):
+    line = f"placed in {queue}, not in {queue_name}, by the placement rules"
+    near = near_queue(queue_name, [one.name for one in client.queues() if one.leaf])
+    if near not in (None, queue, full):
         line += f": did you mean {near}?"
     yield line
 
@@ -86,9 +93,9 @@ def note_unknown_queue(client: Client, wanted: str | None) -> None:
     click.echo(plain_lines(f"There is no queue {wanted}{advice}"), err=True)
 
 
-def _priority(client: Client, submission: Submission, application: Application) -> Iterator[str]:
+def _priority(client: Client, submission: Submission, priority: int) -> Iterator[str]:
     asked = submission.priority
-    if asked is None or asked == application.priority or application.state == "REJECTED":
+    if asked is None or asked == priority:
         return
     scheduler = client.cluster().scheduler
     # Imported here: only few submissions need the schedulers, and all others start faster.
@@ -98,12 +105,8 @@ def _priority(client: Client, submission: Submission, application: Application) 
     if family is not None and not family.has_priorities:
         yield no_priorities(asked, scheduler)
     else:
-        why = (
-            ": the cluster's yarn.cluster.max-application-priority"
-            if asked > application.priority
-            else ""
-        )
-        yield f"its priority is {application.priority}, not {asked}{why}"
+        why = ": the cluster's yarn.cluster.max-application-priority" if asked > priority else ""
+        yield f"its priority is {priority}, not {asked}{why}"
 
 
 def no_priorities(asked: int, scheduler: str) -> str:

@@ -251,11 +251,11 @@ def application_facts(
     for reason in reasons[:MOST_REASONS]:
         about = f"{reason.group}: " if reason.group else ""
         pairs.append(("Waits", f"{about}{reason.sentence}"))
-    for about, spread in () if eta is None else (("Starts", eta.start), ("Ends", eta.end)):
-        if spread is not None:
-            pairs.append((about, spread_text(spread)))
-    for one in () if eta is None else eta.smaller:
-        pairs.append(("Now with", f"{one.words} for each task"))
+    if eta is not None:
+        for about, spread in (("Starts", eta.start), ("Ends", eta.end)):
+            if spread is not None:
+                pairs.append((about, spread_text(spread, eta.horizon_ms)))
+        pairs += [("Now with", f"{one.words} for each task") for one in eta.smaller]
     if application.preempted:
         pairs.append(("Preempted", f"{counted(application.preempted, 'container')} so far"))
     for notice in application.notices:

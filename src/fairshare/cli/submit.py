@@ -18,7 +18,7 @@ from fairshare.cli.arrays import Array
 from fairshare.cli.batch_scripts import with_script
 from fairshare.cli.eta_words import eta_lines
 from fairshare.cli.options import json_option, print_json, with_client
-from fairshare.cli.placement_notes import print_differences
+from fairshare.cli.placement_notes import differences, print_differences
 from fairshare.cli.standard_input import waits_unread
 from fairshare.cli.surroundings import (
     chosen_directory,
@@ -36,6 +36,7 @@ from fairshare.client.caller import shares_files
 from fairshare.documents.bounds import GANG_TIMEOUT_MS
 from fairshare.documents.gpus import GPU
 from fairshare.settings.engines import signals
+from fairshare.wording import plain_lines
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -109,7 +110,10 @@ def command(
         if as_json:
             print_json(msgspec.to_builtins(estimate))
             return
-        click.echo("The submission would be accepted.")
+        into = f" in {plain_lines(estimate.queue)}" if estimate.queue else ""
+        click.echo(f"The submission would be accepted{into}.")
+        for line in differences(client, submission, estimate.queue, estimate.priority):
+            click.echo(plain_lines(line))
         for line in eta_lines(estimate, would=True):
             click.echo(line)
         return

@@ -8,6 +8,7 @@ ETA = {
     "end": {"p50_ms": 1_500_000, "p90_ms": None, "outcomes": 7},
     "samples": 64,
     "draws": 50,
+    "horizon_ms": 7 * 24 * 3_600_000,
     "met": 195,
     "of": 214,
 }
@@ -17,7 +18,7 @@ def test_it_says_when_an_application_starts_and_ends_and_how_reliable_that_is(cl
     cluster.answers[f"/applications/{application_name(7)}/eta"] = ETA
     assert run("eta", application_name(7)).output.splitlines() == [
         "It starts in about 5m 00s, in 9 of 10 cases within 9m 00s.",
-        "It ends in about 25m 00s, in more than 1 of 10 simulations later than in a day"
+        "It ends in about 25m 00s, in more than 1 of 10 simulations later than in 7d 00h"
         " (not yet calibrated: 7 outcomes).",
         "From 50 simulations with the run times of 64 applications; such limits were met by"
         " 91% of 214 in 7 days.",

@@ -441,6 +441,8 @@ ESTIMATE = {
     "end": {"p50_ms": None, "p90_ms": None, "outcomes": 30, "calibrated": True},
     "samples": 20,
     "draws": 50,
+    "horizon_ms": 7 * 24 * 3_600_000,
+    "queue": "root.ml",
 }
 
 
@@ -449,10 +451,10 @@ def test_a_dry_run_says_when_it_would_start_and_submits_nothing(run, cluster):
     result = run("submit", "--dry-run", "--queue", "ml", "--", "./train")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
-        "The submission would be accepted.",
+        "The submission would be accepted in root.ml.",
         "It would start in about 1m 00s, in 9 of 10 simulations within 2m 00s"
         " (not yet calibrated: 1 outcome).",
-        "It would end later than in a day.",
+        "It would end later than in 7d 00h.",
         "From 50 simulations with the run times of 20 applications.",
     ]
     ((path, body),) = cluster.posted()
@@ -460,6 +462,19 @@ def test_a_dry_run_says_when_it_would_start_and_submits_nothing(run, cluster):
     assert (body["queue"], body["tasks"][0]["arguments"]) == ("ml", ["./train"])
     found = json.loads(run("submit", "--dry-run", "--json", "--", "./train").stdout)
     assert (found["draws"], found["start"]["p50_ms"]) == (50, 60_000)
+
+
+def test_a_dry_run_says_where_the_placement_rules_put_it_and_which_priority_it_gets(run, cluster):
+    cluster.answers["POST /estimates"] = {**ESTIMATE, "queue": "root.ann", "priority": 2}
+    cluster.answers["/queues"] = {"queues": []}
+    result = run("submit", "--dry-run", "--queue", "ml", "--priority", "5", "true")
+    said = result.stdout.splitlines()
+    assert said[:2] == [
+        "The submission would be accepted in root.ann.",
+        "placed in root.ann, not in ml, by the placement rules",
+    ]
+    assert "priority" in said[2]
+    assert not cluster.posted()[1:]
 
 
 def test_a_dry_run_without_an_estimate_says_why(run, cluster):

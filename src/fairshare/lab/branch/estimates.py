@@ -208,7 +208,13 @@ def estimate(
         if application.over:
             raise InputError("ended", f"application {number} has ended: it is {application.state}")
         samples = run_times.ended
-        found[number] = Eta(at_ms, application_name(state.epoch_ms, number), samples=samples)
+        found[number] = Eta(
+            at_ms,
+            application_name(state.epoch_ms, number),
+            samples=samples,
+            queue=application.queue,
+            priority=application.priority,
+        )
         if samples >= LEAST_SAMPLES:
             enough.append(number)
         else:
@@ -245,6 +251,7 @@ def estimate(
             start=one.start,
             end=one.end,
             draws=len(drawn[number].ends),
+            horizon_ms=drawn[number].horizon_ms,
             met=met,
             of=of,
         )

@@ -13,6 +13,9 @@ probability 1 / (n + 1) an application takes longer than all n donors.
 Later arrivals are drawn in blocks, from the same hour of the day before if that is known, else from
 the last hours. What a master will ask for is not known: an application that has one holds what it
 has, and ends as long after its first launch as its donor.
+
+All draws together have a limit of time: each gets its part, and goes as far as it comes in that.
+The one that comes least far is the horizon of all.
 """
 
 import math
@@ -50,7 +53,10 @@ from fairshare.runtime.observers import Observers
 from fairshare.runtime.runtime import Observer
 
 LEAST_SAMPLES: Final = 20
-"""Applications that have ended, and draws: with fewer there is no estimate."""
+"""Applications that have ended: with fewer there is no estimate."""
+
+LEAST_DRAWS: Final = 10
+"""Among which the time is divided; if each takes less than its part, there are more."""
 
 WIDER: Final = 5
 """How many items of a kind are needed until one of them is taken as often as one of a wider kind.
@@ -60,7 +66,10 @@ SHORTEST_TAIL: Final = 0.0025
 """What takes longer than all that is known takes at most twenty times as long: a Pareto tail."""
 
 DRAWS: Final = 50
-HORIZON_MS: Final = 24 * 3_600_000
+HORIZON_MS: Final = 7 * 24 * 3_600_000
+LEAST_HORIZON_MS: Final = 60_000
+"""Where draws do not come so far there is no estimate."""
+
 DAY_MS: Final = 24 * 3_600_000
 HOUR_MS: Final = 3_600_000
 LONGEST_BLOCK_MS: Final = 900_000
@@ -69,15 +78,15 @@ LEAST_WINDOW_MS: Final = 60_000
 
 MOST_SUBMISSIONS: Final = 20_000
 MOST_RECORDS: Final = 50_000
-MOST_ARRIVALS: Final = 2_000
-"""Of a draw: what comes later than these hardly matters."""
-
 MOST_TASKS: Final = 1_000
 FEW_TASKS: Final = 20
 """Of a group, of what is there and of what comes, whose tasks have a run time each; with more they
 have one together."""
 
 FIRST_STEP_MS: Final = 1_000
+LONGEST_STEP_MS: Final = 300_000
+LEAST_STEPS: Final = 16
+"""Of the time that a draw has left a step shall take such a part at most."""
 
 _Item = TypeVar("_Item")
 
@@ -117,13 +126,18 @@ class Submissions:
         while len(self.all) > MOST_SUBMISSIONS or self.all[0][0] < now_ms - DAY_MS - HOUR_MS:
             self.since_ms = max(self.since_ms, self.all.popleft()[0])
 
+    def between(self, low_ms: int, high_ms: int) -> Iterator[tuple[int, SubmitApplication, str]]:
+        """Those from an instant on and before another one."""
+        return (one for one in self.all if low_ms <= one[0] < high_ms)
+
 
 class Drawn(msgspec.Struct, frozen=True):
     """After how long an application starts and ends in each draw, from the moment on (None: not
-    within HORIZON_MS)."""
+    within `horizon_ms`, as far as all draws came)."""
 
     starts: tuple[int | None, ...]
     ends: tuple[int | None, ...]
+    horizon_ms: int = HORIZON_MS
 
 
 def draws(
@@ -135,28 +149,38 @@ def draws(
     count: int = DRAWS,
 ) -> dict[ApplicationId, Drawn]:
     """What becomes of applications in each draw, each of which is made in a copy of this process:
-    `origin.manager` need not make another state. Raises InputError (`too-large`) if LEAST_SAMPLES
-    draws take longer than `most_s`."""
+    `origin.manager` need not make another state. Raises InputError (`too-large`) if LEAST_DRAWS of
+    LEAST_HORIZON_MS take longer than `most_s`."""
     manager = origin.manager()
     state = manager.state
     world = read_history((), manager.scheduler.name, state.types, state.epoch_ms, origin)
-    until_s = time.monotonic() + most_s
-    found: list[list[tuple[int | None, int | None]]] = []
-    for seed in range(count):
-        draw = _Draw(manager, world, run_times, submissions, seed)
-        one = apart(partial(draw.run, numbers, until_s), _Results)
-        if not one:
+    part_s, until_s = most_s / LEAST_DRAWS, time.monotonic() + most_s
+    horizon_ms, found = HORIZON_MS, list[_Results]()
+    while len(found) < count and horizon_ms >= LEAST_HORIZON_MS:
+        left_s = until_s - time.monotonic()
+        missing = LEAST_DRAWS - len(found)
+        if missing <= 0 and left_s < part_s:
             break
-        found.append(one)
-    if len(found) < min(LEAST_SAMPLES, count):
+        draw = _Draw(manager, world, run_times, submissions, len(found))
+        own_s = min(part_s, left_s / max(missing, 1))
+        came_ms, results = apart(partial(draw.run, numbers, own_s), tuple[int, _Results])
+        horizon_ms = min(horizon_ms, came_ms)
+        found.append(results)
+    if horizon_ms < LEAST_HORIZON_MS:
         raise InputError(
             "too-large",
-            f"{LEAST_SAMPLES} simulations of this cluster take longer than {most_s:g} s",
+            f"{LEAST_DRAWS} simulations of this cluster for {LEAST_HORIZON_MS // 1_000} s take"
+            f" longer than {most_s:g} s",
         )
-    return {
-        number: Drawn(*(tuple(column) for column in zip(*(one[at] for one in found), strict=True)))
-        for at, number in enumerate(numbers)
-    }
+
+    def within(one: int | None) -> int | None:
+        return None if one is None or one > horizon_ms else one
+
+    drawn = {}
+    for number, spans in zip(numbers, zip(*found, strict=True), strict=True):
+        starts, ends = (tuple(map(within, column)) for column in zip(*spans, strict=True))
+        drawn[number] = Drawn(starts, ends, horizon_ms)
+    return drawn
 
 
 _Results = list[tuple[int | None, int | None]]
@@ -183,17 +207,20 @@ class _Draw:
         self._typical = dict(world.typical_ms)
         self._queues = dict(world.queues)
         self._entries: list[Entry] = []
+        self._arrived_ms = 0
+        self._following = self._state.next_application
         self._pools: dict[Kind, list[Donor]] = {}
         self._drawn: dict[ApplicationId, Donor] = {}
         origin = world.origin
         self._sequence = 0 if origin is None else origin.position.sequence
 
-    def run(self, numbers: Sequence[ApplicationId], until_s: float) -> _Results:
-        """After how long each of some applications starts and ends; empty: no time was left."""
+    def run(self, numbers: Sequence[ApplicationId], most_s: float) -> tuple[int, _Results]:
+        """How far it comes in some time, and after how long each of some applications starts and
+        ends."""
+        until_s = time.monotonic() + most_s
         live = [one for one in self._state.applications.values() if not one.over]
         for application in sorted(live, key=lambda one: self._first_ms(one.id)):
             self._live(application)
-        self._arrivals()
         world = replace(
             self._world,
             entries=tuple(sorted(self._entries, key=lambda one: (one.at_ms, one.number))),
@@ -220,13 +247,22 @@ class _Draw:
 
         rerun = Branch(world).begin(observed)
         step_ms, span_ms = FIRST_STEP_MS, 0
-        while span_ms < HORIZON_MS and not all(number in ends for number in numbers):
-            if time.monotonic() > until_s:
-                return []
+        while not all(number in ends for number in numbers):
+            began_s = time.monotonic()
+            if span_ms == HORIZON_MS or began_s > until_s:
+                break
             span_ms = min(span_ms + step_ms, HORIZON_MS)
-            step_ms = min(2 * step_ms, 300_000)
+            for entry in self._arrivals(span_ms):
+                rerun.add(entry)
             rerun.run(begin_ms + span_ms)
-        return [(starts.get(number), ends.get(number)) for number in numbers]
+            now_s = time.monotonic()
+            if (now_s - began_s) * LEAST_STEPS < until_s - now_s:
+                step_ms = min(2 * step_ms, LONGEST_STEP_MS)
+            else:
+                step_ms = max(step_ms // 2, 1)
+        else:
+            span_ms = HORIZON_MS
+        return span_ms, [(starts.get(number), ends.get(number)) for number in numbers]
 
     # What lives.
 
@@ -289,7 +325,8 @@ class _Draw:
         number = application.id
         if self._times.first_launch_ms(number) is None:
             if (donor := self._donor(drawn.kinds)) is not None:
-                self._ends_after_grant(number, application.attempt.number + 1, donor)
+                attempt = application.attempt.number + 1
+                self._entries.append(self._ends_after_grant(number, attempt, donor))
             return
         age_ms = self._world.begin_ms - drawn.first_ms
         donor = self._donor(drawn.kinds, lambda one: (one.span_ms or 0) >= age_ms)
@@ -300,12 +337,11 @@ class _Draw:
         end_ms = drawn.first_ms + drawn.span_ms
         self._entries.append(Entry(end_ms, self._sequence, 0, KillApplication(number)))
 
-    def _ends_after_grant(self, number: ApplicationId, attempt: int, donor: Donor) -> None:
+    def _ends_after_grant(self, number: ApplicationId, attempt: int, donor: Donor) -> Entry:
         self._sequence += 1  # each entry that waits for facts has a number of its own
         after = ((GRANTED, container_id(number, max(attempt, 1), 1)),)
         given, delay_ms = KillApplication(number), donor.span_ms or 0
-        entry = Entry(self._world.begin_ms, self._sequence, 0, given, after, delay_ms)
-        self._entries.append(entry)
+        return Entry(self._world.begin_ms, self._sequence, 0, given, after, delay_ms)
 
     def _donor(
         self, kinds: Sequence[Kind], fits: Callable[[Donor], bool] | None = None
@@ -353,49 +389,44 @@ class _Draw:
 
     # What comes.
 
-    def _arrivals(self) -> None:
-        """Submissions of the past day come once more, in blocks that are drawn."""
+    def _arrivals(self, until_ms: int) -> Iterator[Entry]:
+        """Submissions of the past day come once more, in blocks that are drawn: the next of them
+        that begin by some time after the moment."""
         begin_ms, submissions = self._world.begin_ms, self._submissions
         window_ms = min(begin_ms - submissions.since_ms, DAY_MS)
         if not submissions.all or window_ms < LEAST_WINDOW_MS:
             return
         block_ms = min(LONGEST_BLOCK_MS, window_ms // 4)
-        following = self._state.next_application
-        for at_ms in range(0, HORIZON_MS, block_ms):
-            if following - self._state.next_application >= MOST_ARRIVALS:
-                return
-            source_ms = self._block(at_ms, window_ms, block_ms)
-            for came_ms, submission, queue in self._between(source_ms, source_ms + block_ms):
-                if submission.start.held:
-                    continue
-                self._arrive(following, begin_ms + at_ms + came_ms - source_ms, submission, queue)
-                following += 1
+        while self._arrived_ms <= until_ms:
+            source_ms = self._block(self._arrived_ms, window_ms, block_ms)
+            later_ms = begin_ms + self._arrived_ms - source_ms
+            for came_ms, submission, queue in submissions.between(source_ms, source_ms + block_ms):
+                if not submission.start.held:
+                    yield from self._arrive(later_ms + came_ms, submission, queue)
+            self._arrived_ms += block_ms
 
     def _block(self, at_ms: int, window_ms: int, block_ms: int) -> int:
         """The beginning of a block of the past for one that begins so long after the moment."""
         begin_ms = self._world.begin_ms
         if window_ms >= DAY_MS:
-            middle_ms = begin_ms + at_ms - DAY_MS
+            middle_ms = begin_ms + at_ms % DAY_MS - DAY_MS
             low_ms, high_ms = middle_ms - HOUR_MS, min(middle_ms + HOUR_MS, begin_ms - block_ms)
             return self._random.randint(min(low_ms, high_ms), high_ms)
         recent_ms = min(window_ms, 4 * HOUR_MS)
         return self._random.randint(begin_ms - recent_ms, begin_ms - block_ms)
 
-    def _between(self, low_ms: int, high_ms: int) -> Iterator[tuple[int, SubmitApplication, str]]:
-        return (one for one in self._submissions.all if low_ms <= one[0] < high_ms)
-
-    def _arrive(
-        self, number: ApplicationId, at_ms: int, submission: SubmitApplication, queue: str
-    ) -> None:
+    def _arrive(self, at_ms: int, submission: SubmitApplication, queue: str) -> Iterator[Entry]:
+        number = self._following
+        self._following += 1
         given = replace(submission, number=number, start=NO_CONDITIONS)
         self._sequence += 1
-        self._entries.append(Entry(at_ms, self._sequence, 0, given))
+        yield Entry(at_ms, self._sequence, 0, given)
         self._queues[number] = queue
         chosen = self._donor(kinds_of(submission, queue))
         if chosen is None:
             return
         if not submission.tasks:
-            self._ends_after_grant(number, 1, chosen)
+            yield self._ends_after_grant(number, 1, chosen)
             return
         for group, spec in enumerate(submission.tasks):
             times = sorted(chosen.times(group))

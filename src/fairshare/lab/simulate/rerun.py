@@ -300,12 +300,20 @@ class Rerun:
                 loaded = True
                 loading = LoadConfiguration(settings, world.epoch_ms)
                 self._push(entry.at_ms, entry.number, entry.turn, loading)
-            elif entry.after:
-                self._wait_for_facts(entry)
             else:
-                self._push(entry.at_ms, entry.number, entry.turn, entry.input)
+                self.add(entry)
         for fact in world.facts:
             self._happened(fact)
+
+    def add(self, entry: Entry) -> None:
+        """Let an input come: of the world, or a later one."""
+        if not entry.after:
+            self._push(entry.at_ms, entry.number, entry.turn, entry.input)
+            return
+        self._entries[entry.number] = entry
+        self._missing[entry.number] = len(entry.after)
+        for fact in entry.after:
+            self._waiting[fact].append(entry.number)
 
     def run(self, until_ms: int | None = None) -> None:
         """Run to the end, or up to and with an instant; may be called again, and then goes on.
@@ -472,12 +480,6 @@ class Rerun:
         return self._push(self.now_ms + delay_ms, number, turn, input_)
 
     # Inputs of masters.
-
-    def _wait_for_facts(self, entry: Entry) -> None:
-        self._entries[entry.number] = entry
-        self._missing[entry.number] = len(entry.after)
-        for fact in entry.after:
-            self._waiting[fact].append(entry.number)
 
     def _happened(self, fact: Fact) -> None:
         if fact in self._facts:

@@ -1,13 +1,18 @@
 """Draws of when applications start and end."""
 
+from itertools import count
+
 import msgspec
+import pytest
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import NodeJoined, SubmitApplication
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.fair.settings import FairSettings
-from fairshare.lab.branch.eta import Submissions, draws
+from fairshare.errors import InputError
+from fairshare.lab.branch import eta
+from fairshare.lab.branch.eta import HORIZON_MS, Submissions, draws
 from fairshare.lab.branch.lives import RunTimes
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
@@ -32,8 +37,13 @@ def job(at_ms, run_ms, user="ann", name="job", **group):
 
 
 def ends(jobs, at_ms, number, *, restarted=False):
-    """When an application ends, in 40 draws from an instant of the history of some jobs on, and
-    when it began."""
+    """When an application ends, in 40 draws from an instant of the history of some jobs on."""
+    drawn = drawn_of(jobs, at_ms, number, restarted=restarted)
+    return sorted(HORIZON_MS if one is None else one for one in drawn.ends)
+
+
+def drawn_of(jobs, at_ms, number, *, restarted=False):
+    """What becomes of an application in 40 draws from an instant of the history of some jobs on."""
     scheduler = family_of("fair")
     journal, types = MemoryJournal(), ResourceTypes()
     settings = msgspec.json.encode(FairSettings(maximum_allocation=(65_536, 64)))
@@ -54,8 +64,7 @@ def ends(jobs, at_ms, number, *, restarted=False):
     if restarted:
         run_times = RunTimes(manager.state, history)
     origin = Origin(Position(position.sequence, at_ms), lambda: manager)
-    drawn = draws(origin, run_times, Submissions(at_ms), [number], 60, 40)
-    return sorted(DAY_MS if one is None else one for one in drawn[number].ends)
+    return draws(origin, run_times, Submissions(at_ms), [number], 60, 40)[number]
 
 
 def middle(times):
@@ -102,8 +111,7 @@ def test_the_fewer_ran_for_as_long_the_more_likely_something_goes_on_for_longer(
 
 def test_what_has_run_for_longer_than_all_others_goes_on():
     jobs = [*(job(n, MINUTE_MS) for n in range(30)), job(0, 5 * DAY_MS, name="endless")]
-    number = 31
-    times = ends(jobs, 2 * DAY_MS, number)
+    times = ends(jobs, 2 * DAY_MS, 2)
     assert min(times) > MINUTE_MS
     assert middle(times) > HOUR_MS
 
@@ -126,3 +134,30 @@ def test_the_nearest_kind_counts_most_and_wider_ones_a_little():
     assert 30 <= short <= 40
     few = ends([*others, *own[:2], job(at_ms, MINUTE_MS)], at_ms + 1_000, 43)
     assert 5 <= sum(one < 2 * MINUTE_MS for one in few) < 30
+
+
+def slow(monkeypatch, seconds):
+    """Let so much time pass whenever a draw looks at the clock."""
+    clock = (number * seconds for number in count())
+    monkeypatch.setattr(eta.time, "monotonic", lambda: next(clock))
+
+
+def test_draws_go_as_far_as_there_is_time_for_and_say_no_end_beyond(monkeypatch):
+    jobs = [*(job(n, HOUR_MS) for n in range(1, 40)), job(0, 6 * DAY_MS)]
+    fast = drawn_of(jobs, 5 * HOUR_MS, 1)
+    slow(monkeypatch, 0.1)  # of the 60 s that there are
+    drawn = drawn_of(jobs, 5 * HOUR_MS, 1)
+    assert fast.horizon_ms == HORIZON_MS
+    assert MINUTE_MS < drawn.horizon_ms < 2 * HOUR_MS
+    assert None in drawn.ends
+    assert any(drawn.ends)
+    for end_ms, whole_ms in zip(drawn.ends, fast.ends, strict=True):
+        inside = whole_ms is not None and whole_ms <= drawn.horizon_ms
+        assert end_ms == (whole_ms if inside else None)
+
+
+def test_where_draws_do_not_come_far_there_is_none(monkeypatch):
+    slow(monkeypatch, 3)
+    with pytest.raises(InputError, match="10 simulations of this cluster for 60 s") as refused:
+        drawn_of([job(n, HOUR_MS) for n in range(40)], 30 * MINUTE_MS, 1)
+    assert refused.value.code == "too-large"

@@ -56,7 +56,7 @@ export function sentenceOf(one, reasons, now_ms) {
 
 // When it starts and ends, as far as simulations show.
 export function estimateOf(eta) {
-  const when = (spread) => (spread.p50_ms === null ? "later than in a day"
+  const when = (spread) => (spread.p50_ms === null ? `later than in ${duration(eta.horizon_ms)}`
     : `in about ${duration(spread.p50_ms)}${spread.p90_ms === null ? "" : `, in 9 of 10 ${spread.calibrated ? "cases" : "simulations"} within ${duration(spread.p90_ms)}`}`)
     + (spread.calibrated ? "" : ` (not yet calibrated: ${count(spread.outcomes)} ${spread.outcomes === 1 ? "outcome" : "outcomes"})`);
   const met = eta.of ? ` (such limits were met by ${Math.round(100 * eta.met / eta.of)} % of ${count(eta.of)} in 7 days)` : "";
