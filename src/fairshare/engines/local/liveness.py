@@ -183,7 +183,8 @@ class Liveness:
             adoption.remove_empty_bases(watched.launch, self._bases)
 
     def _end_scratch(self, watched: Watched) -> None:
-        """Delete the temporary files of a container that has ended."""
+        """Delete the temporary files of a container that has ended. An empty directory goes to its
+        other files, and is deleted with them: see `ContainerDirectory.settle`."""
         scratch = watched.directory.scratch(watched.container)
         private = watched.launch.private_tmp
         if not private and watched.launch.environment.get("TMPDIR") != str(scratch):
@@ -191,12 +192,17 @@ class Liveness:
         try:
             if private:
                 Path(private).rmdir()  # mostly it is empty
-            scratch.rmdir()
+            with os.scandir(scratch) as entries:
+                empty = next(entries, None) is None
+            if empty:
+                scratch.rename(watched.directory.spent_scratch)
+                return
         except FileNotFoundError:
-            pass
+            return
         except OSError:
-            release_scratch(scratch)
-            self._discard(scratch)
+            pass
+        release_scratch(scratch)
+        self._discard(scratch)
 
     def report_start(self, watched: Watched) -> None:
         """Report once that a container runs."""
