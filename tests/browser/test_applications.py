@@ -161,6 +161,23 @@ def test_the_page_of_a_held_application_has_the_reason_and_a_remedy(visit, fair)
     page.locator(".phase.held").wait_for()
 
 
+def test_the_page_of_a_waiting_application_has_the_sizes_with_which_it_would_start(visit, fair):
+    """With an estimate, and where there is none."""
+    page = open_one(visit, fair, "load again")
+    sizes = [{"words": words, "resources": {}} for words in ("4 vcores", "2,048 MB")]
+    eta = {"at_ms": 0, "start": None, "end": None, "draws": 0, "of": 0, "smaller": sizes}
+    start = {"p50_ms": 60_000, "p90_ms": None, "outcomes": 60, "calibrated": True}
+    page.route("**/eta", lambda route: route.fulfill(json=eta))
+    for more, words in (({}, ""), ({"draws": 50, "start": start}, "It starts in about 1 min. ")):
+        eta.update(more)
+        page.reload()
+        said = page.locator(".application-head .soft")
+        said.wait_for()
+        assert said.inner_text() == (
+            f"{words}It would start at once with 4 vcores for each task, or with 2,048 MB."
+        )
+
+
 def test_the_page_of_a_running_application_has_the_reason_for_its_waiting_tasks(visit, fair):
     page = open_one(visit, fair, "train")
     page.locator(".verdict", has_text="Runs in 24 containers").wait_for()

@@ -56,6 +56,15 @@ def test_a_course_is_in_the_calendar_of_each_week_until_it_is_cancelled(visit, t
             )
         page.go_back()
         block.wait_for()
+        first = page.locator(".calendar-day").first
+        phone = visit(f"{cluster.url}/cluster/bookings", width=400)
+        today = phone.locator(".calendar-day.today")
+        today.wait_for()
+        assert today.bounding_box()["x"] < 60
+        phone.get_by_role("button", name="The week after").click()
+        later = f"{datetime.now() + timedelta(days=7):%Y-%m-%d}"
+        phone.locator(f".calendar-day[aria-label='{later}']").wait_for()
+        assert datetime.fromisoformat(first.get_attribute("aria-label")).weekday() == 0
         page.get_by_role("button", name="Cancel…").click()
         page.get_by_role("button", name="Cancel it").click()
         page.get_by_text("Nothing is booked").wait_for()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from fairshare.cli.options import STATE_DEFAULT, server_state
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
@@ -30,9 +31,8 @@ _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 @click.option(
     "--state",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    envvar="FAIRSHARE_STATE",
-    default=Path("~/.local/state/fairshare").expanduser(),
-    help="The server's state directory. [default: ~/.local/state/fairshare]",
+    default=server_state,
+    help=f"The server's state directory. {STATE_DEFAULT}",
 )
 def command(target: Path, state: Path) -> None:
     """Copy a server's journal to a new directory TARGET, while the server runs. The directory in

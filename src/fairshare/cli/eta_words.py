@@ -28,21 +28,21 @@ def eta_lines(eta: Eta, *, would: bool = False) -> list[str]:
 
 
 def smaller_lines(eta: Eta) -> list[str]:
-    """With what smaller tasks it would start now, if it is known.
+    """With what smaller tasks it would start at the moment of the estimate, if it is known.
 
     >>> from fairshare.api.applications import Smaller
     >>> smaller_lines(Eta(0, smaller=(Smaller("4 vcores", {}), Smaller("2,048 MB", {}))))
-    ['It would start now with 4 vcores for each task, or with 2,048 MB.']
+    ['It would start at once with 4 vcores for each task, or with 2,048 MB.']
     """
     if not eta.smaller:
         return []
     first, *others = (one.words for one in eta.smaller)
     more = "".join(f", or with {words}" for words in others)
-    return [f"It would start now with {first} for each task{more}."]
+    return [f"It would start at once with {first} for each task{more}."]
 
 
 def spread_text(spread: Spread, horizon_ms: int) -> str:
-    """When something happens, from now on, by simulations that go so far.
+    """When something happens, from the moment of the estimate on, by simulations that go so far.
 
     >>> spread_text(Spread(300_000, 540_000, 60, calibrated=True), 0)
     'in about 5m 00s, in 9 of 10 cases within 9m 00s'

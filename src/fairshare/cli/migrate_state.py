@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fairshare.cli.options import STATE_DEFAULT, server_state
 from fairshare.cli.verbs import Failure
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.server.shared.copy import read_marker
@@ -20,9 +21,8 @@ from fairshare.wording import counted
 @click.option(
     "--state",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    envvar="FAIRSHARE_STATE",
-    default=Path("~/.local/state/fairshare").expanduser(),
-    help="The server's state directory. [default: ~/.local/state/fairshare]",
+    default=server_state,
+    help=f"The server's state directory. {STATE_DEFAULT}",
 )
 @click.option(
     "--to",

@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from fairshare.cli.units import parse_duration_ms, parse_name, parse_tag, parse_variable
 from fairshare.client import Client
+from fairshare.client.discovery import STATE_VARIABLE
 from fairshare.documents.gpus import parse_gpus
 from fairshare.documents.sizes import MOST, parse_memory_mb
 
@@ -112,6 +113,20 @@ MOST_ATTEMPTS = 1_000
 def default_directory() -> Path:
     """Where `init` writes a configuration, and `serve` looks for one."""
     return Path("/etc/fairshare" if os.geteuid() == 0 else "~/.config/fairshare/conf").expanduser()
+
+
+STATE_DEFAULT: Final = "[default: FAIRSHARE_STATE, or that of `fairshare serve` without options]"
+
+
+def server_state() -> Path:
+    """The state directory of a server that was started without options: FAIRSHARE_STATE, else what
+    the configuration in its place says, else the one in the home directory."""
+    if named := os.environ.get(STATE_VARIABLE):
+        return Path(named).expanduser()
+    # What reads configurations takes long to import.
+    from fairshare.server.settings import state_directory_of
+
+    return state_directory_of(default_directory())
 
 
 def with_client(verb: Verb) -> Verb:

@@ -120,7 +120,7 @@ def proved_parts(proved: Proved) -> list[Part]:
     """The remedies, and what comes if nothing is done."""
     parts: list[Part] = []
     if proved.remedies:
-        parts.append(Styled("Sufficient, as a simulation from now on shows:", style="bold"))
+        parts.append(Styled("Sufficient, as a simulation of what follows shows:", style="bold"))
     elif proved.starts_after_ms is None:
         text = "Nothing that was tried starts it" + ("." if proved.complete else " so far.")
         parts.append(Styled(text, style="bold"))

@@ -230,6 +230,15 @@ def _state_directory(configuration: Configuration, overrides: Overrides) -> Path
     return (overrides.state_directory or Path(written or DEFAULT_STATE_DIRECTORY)).expanduser()
 
 
+def state_directory_of(directory: Path) -> Path:
+    """Where a server with a configuration directory keeps its state; the default where that does
+    not exist or has errors."""
+    collected = collect_directory(directory, Problems())
+    if collected is None:
+        return DEFAULT_STATE_DIRECTORY.expanduser()
+    return _state_directory(collected, Overrides())
+
+
 def _kept(directory: Path, overrides: Overrides) -> tuple[dict[str, str] | None, ResourceTypes]:
     """What an earlier server left behind: the properties that it stored, if the configuration
     enables them, and the resource types that it counted, if its scheduler was the same."""

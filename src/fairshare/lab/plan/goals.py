@@ -60,8 +60,8 @@ def ways(
     watch: Watch | None = None,
 ) -> list[Way]:
     """Of each kind of change the smallest that meets a goal, besides a configuration and edits that
-    are planned anyway. Raises Failure if that is met without a change, by none, or is about
-    nothing of the history."""
+    are planned anyway; where these meet it, they are the only way. Raises Failure if no change
+    meets it, or if it is about nothing of the history."""
     known_ms = recorded_beat_ms or recorded_settings(world).get(HEARTBEATS)
     planned = changed_world(world, configuration, known_ms, unused_expiry_ms, edits)
     beat_ms = known_ms or planned.proposal.heartbeat_interval_ms
@@ -83,8 +83,10 @@ def ways(
         meets = after is not None and goal.holds(before, after) and not refuses
         return Reached(step.words, goal.value(after), meets, tried)
 
-    if reached(Step("as it is", configuration, edits), 0).meets:
-        raise Failure(f"the goal {goal.text!r} is met without a further change")
+    as_it_is = Step("as it is", configuration, edits)
+    without = reached(as_it_is, 0)
+    if without.meets:
+        return [Way(as_it_is, without)]
     ways_there: list[Way] = []
     failed: list[Reached] = []
     for kind in _kinds(world, goal, configuration, edits):

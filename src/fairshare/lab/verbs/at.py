@@ -10,9 +10,8 @@ from typing import Any, Final
 import click
 
 from fairshare.cli.instants import HOW_TO_WRITE, parse_moment_ms
+from fairshare.cli.options import STATE_DEFAULT, server_state
 from fairshare.cli.verbs import verb_of
-from fairshare.client import Client
-from fairshare.client.discovery import state_directory
 from fairshare.lab.branch.history import NOW, Cut, History, Moment
 from fairshare.lab.branch.past_server import client_of
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE
@@ -72,9 +71,8 @@ against = click.option(
     "--against",
     metavar="DIR",
     type=STATE_PATH,
-    default=state_directory,
-    help="The state directory; its server may be running."
-    " [default: FAIRSHARE_STATE, ~/.local/state/fairshare]",
+    default=server_state,
+    help=f"The state directory; its server may be running. {STATE_DEFAULT}",
 )
 
 PASSED_ON: Final[dict[str, Any]] = {
@@ -84,30 +82,31 @@ PASSED_ON: Final[dict[str, Any]] = {
 """For verbs that end with another verb and its options."""
 
 
-def show(context: click.Context, moment: Moment, verb: str, arguments: tuple[str, ...]) -> None:
-    """Run a verb that shows a cluster on that of a moment."""
+def shown(context: click.Context, verb: str, arguments: tuple[str, ...]) -> click.Context:
+    """A verb that shows a cluster, with its arguments. Raises UsageError, also for what chooses
+    another moment or another cluster than the one that is shown."""
     if verb not in SHOWING:
         raise click.UsageError(f"{verb!r} shows no moment: name one of {', '.join(SHOWING)}.")
-    command = verb_of(verb)
+    try:
+        inner = verb_of(verb).make_context(verb, [*arguments], parent=context)
+    except click.NoSuchOption as error:
+        name = error.option_name
+        if any(name in parameter.opts for parameter in context.command.params):
+            raise click.UsageError(f"{name} comes before '{verb}', not behind it.") from error
+        raise
+    if inner.params.get("url") is not None:
+        raise click.UsageError("--url names a live server: the moment is that of --against.")
+    if inner.params.get("against") is not None:  # of `eta`, as --at is, which needs it
+        raise click.UsageError(f"--against comes before '{verb}', not behind it.")
+    return inner
+
+
+def show(inner: click.Context, moment: Moment) -> None:
+    """Run such a verb on the cluster of a moment."""
     with client_of(moment) as client:
-
-        def opened(url: str | None) -> Client:
-            if url is not None:
-                raise click.UsageError(
-                    "--url names a live server: the moment is that of --against."
-                )
-            return client
-
-        context.find_root().obj = opened
-        try:
-            inner = command.make_context(verb, [*arguments], parent=context)
-        except click.NoSuchOption as error:
-            name = error.option_name
-            if any(name in parameter.opts for parameter in context.command.params):
-                raise click.UsageError(f"{name} comes before '{verb}', not behind it.") from error
-            raise
+        inner.find_root().obj = lambda _: client
         with inner:
-            command.invoke(inner)
+            inner.command.invoke(inner)
 
 
 class _AfterMoment(click.Command):
@@ -137,6 +136,7 @@ def command(
     (record:1234), or now. The rest is a verb with its options, as for a live server:
     fairshare at 10m why 17. The state is that of the journal, exactly; nothing is simulated.
     """
+    inner = shown(context, verb, arguments)
     with History.open(against) as history:
         moment = history.moment(cut)
-    show(context, moment, verb, arguments)
+    show(inner, moment)

@@ -15,7 +15,7 @@ from fairshare.lab.branch.branch import Branch
 from fairshare.lab.branch.edits import until, with_order, with_settings
 from fairshare.lab.branch.history import Cut, History, Moment
 from fairshare.lab.branch.lives import with_expected_lives
-from fairshare.lab.verbs.at import CUT, PASSED_ON, against, show
+from fairshare.lab.verbs.at import CUT, PASSED_ON, against, show, shown
 from fairshare.lab.verbs.changes import Changes, changed
 from fairshare.lab.verbs.plan import configuration_for
 from fairshare.runtime.observers import Observers
@@ -66,6 +66,7 @@ def command(
     not ended by its end runs as long as tasks like it did, and for ever if none has ended. Changes
     may come together; those of --load are of what is submitted after the moment.
     """
+    inner = shown(context, verb, arguments)
     with History.open(against) as history:
         moment = history.moment(cut)
         world = history.world(moment.origin())
@@ -104,4 +105,4 @@ def command(
     rerun = msgspec.structs.replace(branch, world=world, edits=()).begin(observed)
     rerun.run(end_ms)
     position = Position(rerun.runtime.position.sequence, end_ms)
-    show(context, Moment(position, rerun.manager, projections), verb, arguments)
+    show(inner, Moment(position, rerun.manager, projections))

@@ -37,15 +37,15 @@ def command(
 ) -> None:
     """Estimate when an application starts and ends.
 
-    The cluster is simulated up to 50 times from now on: whatever runs and waits runs as long as
-    another application, most often one like it, and submissions come as they came in the past day.
-    In half of the cases it starts and ends within the first time, in nine of ten within the second
-    one, which is as late as the outcomes of earlier estimates make it; until 50 of these are known
-    it says that it is not yet calibrated. With fewer than 20 ended applications there is no
-    estimate.
+    The cluster is simulated up to 50 times from that moment on: whatever runs and waits runs as
+    long as another application, most often one like it, and submissions come as they came in the
+    past day. In half of the cases it starts and ends within the first time, in nine of ten within
+    the second one, which is as late as the outcomes of earlier estimates make it; until 50 of these
+    are known it says that it is not yet calibrated. With fewer than 20 ended applications there is
+    no estimate.
 
-    If it waits, it also says with what smaller tasks it would start now, if it would: memory and
-    vcores are halved, and the scheduler decides.
+    If it waits, it also says with what smaller tasks it would start at once, if it would: memory
+    and vcores are halved, and the scheduler decides.
     """
     if cut is not None and against is None:
         raise click.UsageError("--at is a moment of the journal of --against DIR.")

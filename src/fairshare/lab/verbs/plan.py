@@ -14,7 +14,7 @@ from fairshare.cli.cells import (
     instant_text,
     short_queue,
 )
-from fairshare.cli.options import DURATION, Whole, print_json
+from fairshare.cli.options import DURATION, STATE_DEFAULT, Whole, print_json, server_state
 from fairshare.cli.tables import Cell, Column, Facts, Listing, Part, Styled, open_console, print_all
 from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
@@ -100,10 +100,9 @@ def goal_of(
     "--against",
     metavar="DIR|TRACE",
     type=click.Path(path_type=Path),
-    envvar="FAIRSHARE_STATE",
-    default=Path("~/.local/state/fairshare").expanduser(),
+    default=server_state,
     help="The state directory whose history is simulated; its server may be running. Or a trace or"
-    " workload, as for `simulate`. [default: FAIRSHARE_STATE, ~/.local/state/fairshare]",
+    f" workload, as for `simulate`. {STATE_DEFAULT}",
 )
 @click.option(
     "--present",
@@ -327,16 +326,16 @@ def first_parts(found: Plan) -> list[Styled]:
         f" {proof.grants:,} decisions",
         style=style,
     )
-    goals = [
-        Styled(f"the goal is met by {one.change}{_reached_text(one)}", style="bold")
-        for one in found.goal
-    ]
+    goals = [Styled(f"the goal is met {_reached_text(one)}", style="bold") for one in found.goal]
     refusals = [Styled(_refusals(found), style="bold red")] if found.refused else []
     return [proved, *goals, *refusals]
 
 
 def _reached_text(reached: Reached) -> str:
-    return "" if reached.tried == 1 else f", the smallest of {reached.tried} that were tried"
+    if reached.tried == 0:
+        return "without a further change"
+    smallest = "" if reached.tried == 1 else f", the smallest of {reached.tried} that were tried"
+    return f"by {reached.change}{smallest}"
 
 
 def further_parts(

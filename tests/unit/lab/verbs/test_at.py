@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from tests.unit.lab.plan.test_plan import SITE, recorded
 
 import fairshare as library
+from fairshare.cli import options
 from fairshare.cli.verbs import fairshare
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.resources import ResourceTypes
@@ -74,6 +75,7 @@ def test_a_reason_is_that_of_the_moment(history):
         ("soon", ("queues",), "'soon' is not a moment"),
         ("record:x", ("queues",), "write record:1234"),
         ("now", ("queues", "--against", "elsewhere"), "--against comes before 'queues'"),
+        ("now", ("eta", "1", "--against", "elsewhere"), "--against comes before 'eta'"),
         ("now", ("logs", "1"), "'logs' shows no moment: name one of queues"),
         ("now", ("queues", "--url", "http://127.0.0.1:1"), "--url names a live server"),
         ("now", ("why", "9"), "there is no application '9'"),
@@ -101,6 +103,32 @@ def test_a_moment_comes_before_the_verb(history):
     reported = asked("at", "--against", history, "queues")
     assert reported.exit_code == 2
     assert "Name a moment first" in reported.stderr
+
+
+def test_an_option_behind_the_verb_is_refused_before_any_directory_is_looked_at(
+    history, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("FAIRSHARE_STATE", str(tmp_path / "nothing"))
+    for words in (("at", "now"), ("branch", "--for", "1m")):
+        reported = asked(*words, "why", "1", "--against", history)
+        assert reported.exit_code == 2
+        assert "--against comes before 'why'" in reported.stderr
+
+
+def test_without_a_directory_it_is_that_of_a_server_without_options(history, monkeypatch, tmp_path):
+    monkeypatch.delenv("FAIRSHARE_STATE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    conf = tmp_path / "etc"
+    conf.mkdir()
+    monkeypatch.setattr(options, "default_directory", lambda: conf)
+    missing = asked("at", "now", "queues")
+    assert missing.exit_code == 1
+    assert f"{tmp_path}/home/.local/state/fairshare has no journal.sqlite3" in missing.stderr
+    (conf / "yarn-site.xml").write_text(SITE)
+    (conf / "fair-scheduler.xml").write_text("<allocations/>")
+    (conf / "fairshare.toml").write_text(f'[server]\nstate_directory = "{history}"\n')
+    assert "root.a" in asked("at", "now", "queues", "--format", "csv").stdout
+    assert "24 of 24 decisions" in asked("plan", "--nodes", "2x").stdout
 
 
 def test_remedies_of_a_moment_are_proved(history):

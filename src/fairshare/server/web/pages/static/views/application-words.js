@@ -60,7 +60,9 @@ export function estimateOf(eta) {
     : `in about ${duration(spread.p50_ms)}${spread.p90_ms === null ? "" : `, in 9 of 10 ${spread.calibrated ? "cases" : "simulations"} within ${duration(spread.p90_ms)}`}`)
     + (spread.calibrated ? "" : ` (not yet calibrated: ${count(spread.outcomes)} ${spread.outcomes === 1 ? "outcome" : "outcomes"})`);
   const met = eta.of ? ` (such limits were met by ${Math.round(100 * eta.met / eta.of)} % of ${count(eta.of)} in 7 days)` : "";
-  return [eta.start && `It starts ${when(eta.start)}. `, eta.end && `It ends ${when(eta.end)}${met}.`];
+  const smaller = eta.smaller.map((one, n) => (n ? `, or with ${one.words}` : `${one.words} for each task`)).join("");
+  return [eta.start && `It starts ${when(eta.start)}. `, eta.end && `It ends ${when(eta.end)}${met}. `,
+    smaller && `It would start at once with ${smaller}.`];
 }
 
 // The same of a past moment, of which reasons are not kept.

@@ -139,7 +139,7 @@ class ApplicationPage {
       h("div", { class: "title" }, h("i", { class: "swatch" }), h("h1", {}, one.name || one.id), stateMark(one),
         h("div", { class: "right actions" }, actionsOf(one, () => this.queues ?? [], this.cluster))),
       h("p", { class: "verdict" }, one.at_ms ? sentenceThen(one, one.at_ms) : sentenceOf(one, this.parts.reasons?.reasons, Date.now())),
-      !one.at_ms && !OVER.has(one.state) && this.parts.eta?.draws > 0 && h("p", { class: "soft" }, estimateOf(this.parts.eta)),
+      !one.at_ms && !OVER.has(one.state) && (this.parts.eta?.draws > 0 || this.parts.eta?.smaller.length > 0) && h("p", { class: "soft" }, estimateOf(this.parts.eta)),
       h("p", { class: "faint small" }, h("span", { class: "mono" }, one.id), ` · ${one.user} · submitted ${instant(one.submitted_ms)}`,
         one.began_ms > 0 && ` · ${waitedOf(one)}`,
         one.finished_ms && ` · ended ${instant(one.finished_ms)}`, one.preempted > 0 && ` · ${count(one.preempted)} containers preempted`));

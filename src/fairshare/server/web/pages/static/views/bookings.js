@@ -1,5 +1,6 @@
-// The page of bookings: a calendar of one week, and a list of all that are to come.
-// In the address: week (its Monday), sort.
+// The page of bookings: a calendar of one week, and a list of all that are to come. On a phone a week
+// begins with today, else with Monday.
+// In the address: week (its first day), sort.
 
 import { address } from "../address.js";
 import { confirm } from "../dialog.js";
@@ -28,7 +29,7 @@ class BookingsPage {
     this.body = h("div", { class: "list-body" });
     this.table = new VirtualTable({
       label: "Bookings", rowKey: (one) => one.name, rowHeight: 30, cell: (one, column) => column.draw(one), sort: address.get("sort"),
-      onSort: (text) => address.set({ sort: text }), onOpen: (one) => address.set({ week: dayText(monday(new Date(one.spans[0].from_ms))) }, { push: true }),
+      onSort: (text) => address.set({ sort: text }), onOpen: (one) => address.set({ week: dayText(beginning(new Date(one.spans[0].from_ms))) }, { push: true }),
       rowLabel: (one) => `${one.name} for ${one.queue}, ${amounts(one.resources)}, ${STATES[one.state]}`,
       columns: [
         { key: "name", title: "Name", width: "minmax(90px, 1fr)", draw: (one) => h("span", { title: one.name }, one.name), sort: (one) => one.name },
@@ -54,7 +55,7 @@ class BookingsPage {
   get week() {
     const [year, month, day] = (address.get("week") ?? "").split("-").map(Number);
     const chosen = day ? new Date(year, month - 1, day) : new Date();
-    return monday(Number.isNaN(chosen.getTime()) ? new Date() : chosen);
+    return beginning(Number.isNaN(chosen.getTime()) ? new Date() : chosen);
   }
 
   draw() {
@@ -128,7 +129,8 @@ function orders(booking) {
 }
 
 const later = (day, days) => new Date(day.getFullYear(), day.getMonth(), day.getDate() + days);
-const monday = (day) => later(day, -((day.getDay() + 6) % 7));
+const PHONE = matchMedia("(max-width: 480px)");
+const beginning = (day) => later(day, PHONE.matches ? 0 : -((day.getDay() + 6) % 7));
 const two = (n) => String(n).padStart(2, "0");
 const dayText = (day) => `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 const clock = (ms) => `${two(new Date(ms).getHours())}:${two(new Date(ms).getMinutes())}`;
