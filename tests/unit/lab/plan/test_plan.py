@@ -717,7 +717,7 @@ def test_a_goal_that_cannot_be_searched_is_named(history, goal, words):
     assert words in " ".join(reported.stderr.split())
 
 
-def test_a_goal_that_is_met_already_is_no_error_and_the_plan_is_that_of_no_further_change(
+def test_a_goal_that_is_met_already_ends_well_with_the_plan_without_a_further_change(
     tmp_path, history
 ):
     shown = without_conf(history, "--goal", "root.b turnaround_mean < 90s")
