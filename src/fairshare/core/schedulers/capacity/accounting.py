@@ -47,7 +47,9 @@ def use(state: CapacityCluster, attempt: CapacityAttempt, node: Node, resource: 
     node.available = (a - memory, b - vcores)
     if memory > 0 and not state.counts_asks:
         a, b = attempt.pending
-        attempt.pending = attempt.counted[""] = (a - memory, b - vcores)
+        attempt.pending = (a - memory, b - vcores)
+        if attempt.labelled:
+            attempt.counted[""] = attempt.pending
         for queue in leaf.path:
             a, b = queue.used
             queue.used = (a + memory, b + vcores)
@@ -128,6 +130,7 @@ def reserve(attempt: CapacityAttempt, leaf: CapacityQueue, label: str, amount: R
     attempt.reserved = add(attempt.reserved, amount)
     if label:
         before = attempt.reserved_apart.get(label, leaf.users.none)
+        attempt.reserved_apart = attempt.reserved_apart or {}
         attempt.reserved_apart[label] = add(before, amount)
     for queue in leaf.path:
         share = queue.shares[label]
@@ -153,14 +156,14 @@ def change_killable(leaf: CapacityQueue, label: str, amount: Resource) -> None:
 def count_pending(attempt: CapacityAttempt) -> None:
     """Update the queues' pending resources to an application's asks."""
     leaf = attempt.leaf
-    pending = attempt.asks.pending
-    if not attempt.labelled and not any(key.label for key in attempt.asks.wanting):
-        if pending != attempt.pending:
-            attempt.pending = pending
-            _count(leaf, attempt, "", pending)
-        return
-    attempt.pending = pending
-    attempt.labelled = True
+    before, attempt.pending = attempt.pending, attempt.asks.pending
+    if not attempt.labelled:
+        if not any(key.label for key in attempt.asks.wanting):
+            if attempt.pending != before:
+                _add_pending(leaf, "", subtract(attempt.pending, before))
+            return
+        attempt.labelled = True
+        attempt.counted = {"": before}
     for label in (*attempt.counted, *(key.label for key in attempt.asks.wanting)):
         _count(leaf, attempt, label, attempt.asks.pending_on(label))
 
@@ -186,7 +189,8 @@ def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:
 def move_pending(attempt: CapacityAttempt, target: CapacityQueue) -> None:
     """Move an application's asks to another leaf, each on its partition."""
     leaf = attempt.leaf
-    for label, counted in attempt.counted.items():
+    by_label = attempt.counted if attempt.labelled else {"": attempt.pending}
+    for label, counted in by_label.items():
         _add_pending(leaf, label, subtract(leaf.users.none, counted))
         _add_pending(target, label, counted)
 

@@ -4,6 +4,7 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 from fairshare.core.model.applications import Application, Attempt
+from fairshare.core.model.nothing import NOTHING, no_amounts
 from fairshare.core.model.resources import Resource, subtract
 
 if TYPE_CHECKING:
@@ -79,12 +80,13 @@ class CapacityAttempt(Attempt):
     def __init__(self, application: Application, number: int, leaf: "CapacityQueue") -> None:
         types = len(leaf.used)
         super().__init__(application, number, types)
+        none = no_amounts(types)
         self.leaf = leaf
         self.start_order = 0
         self.label = ""
         self.moved_from: CapacityQueue | None = None
         self.headroom_users: Users | None = None
-        self.master_resource: Resource = (0,) * types
+        self.master_resource: Resource = none
         self.stage = Stage.NOWHERE
         self.held = False
         self.entry: Entry | None = None
@@ -93,17 +95,17 @@ class CapacityAttempt(Attempt):
         self.size = 0
         self.most_containers = 0
         self.demand = 0
-        self.pending: Resource = (0,) * types  # as last counted, in total and by partition
-        self.counted: dict[str, Resource] = {}
-        self.asked: dict[str, None] = {}
-        self.labelled = False  # whether some ask is for a partition other than the default one
-        self.reserved: Resource = (0,) * types
-        self.reserved_apart: dict[str, Resource] = {}  # the part of it on other partitions
-        self.default_misses: dict[tuple[int, int], int] = {}
-        self.reserved_numbers: dict[str, int] = {}  # container numbers, by reserved node
-        self.re_reservations: dict[tuple[int, int], int] = {}
+        self.pending: Resource = none  # as last counted
+        self.labelled = False  # whether some ask was for a partition other than the default one
+        self.counted: dict[str, Resource] = NOTHING  # then the same by partition
+        self.asked: dict[str, None] = NOTHING  # the partitions that it has asked for
+        self.reserved: Resource = none
+        self.reserved_apart: dict[str, Resource] = NOTHING  # the part of it on other partitions
+        self.default_misses: dict[tuple[int, int], int] = NOTHING
+        self.reserved_numbers: dict[str, int] = NOTHING  # container numbers, by reserved node
+        self.re_reservations: dict[tuple[int, int], int] = NOTHING
         self.seen: tuple[CapacityQueue, User] | None = None
-        self.drift: Resource = (0,) * types
+        self.drift: Resource = none
 
     def continue_numbers(self, first: int) -> None:
         """The reserved containers get new numbers, too."""

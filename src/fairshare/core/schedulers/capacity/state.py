@@ -3,6 +3,8 @@
 The same handlers update capacities, limits and orders, which follow from the state.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from fairshare.core.model.events import (
@@ -68,6 +70,12 @@ from fairshare.core.schedulers.capacity.events import (
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 
 _ANYWHERE, _PREEMPTED = Locality.OFF_SWITCH, ExitCode.PREEMPTED  # looking them up costs time
+
+
+@lru_cache(64)
+def _asked(labels: tuple[str, ...]) -> dict[str, None]:
+    """A table of partitions, which many applications share: it is replaced, and never changed."""
+    return dict.fromkeys(labels)
 
 
 class CapacityState(CapacityCluster):
@@ -382,8 +390,10 @@ class CapacityState(CapacityCluster):
         super()._container_reserved(now_ms, event)
         self.reserved_ms[event.node] = now_ms
         label = self.label_of(self.nodes[event.node])
+        attempt.reserved_numbers = attempt.reserved_numbers or {}
         attempt.reserved_numbers[event.node] = attempt.next_container
         attempt.next_container += 1
+        attempt.re_reservations = attempt.re_reservations or {}
         attempt.re_reservations[order] = 0
         accounting.reserve(attempt, leaf, label, event.resource)
         accounting.charge(self, leaf, attempt.user, label, event.resource)
@@ -400,6 +410,7 @@ class CapacityState(CapacityCluster):
         leaf = attempt.leaf
         label = self.label_of(node)
         released = subtract(self.none, reservation.resource)
+        attempt.re_reservations = attempt.re_reservations or {}
         attempt.re_reservations[(reservation.priority, reservation.request)] = 0
         accounting.reserve(attempt, leaf, label, released)
         if not self.fulfilling:
@@ -541,7 +552,7 @@ class CapacityState(CapacityCluster):
         attempt.moved_from = source  # it counts as asking there until it asks in the target
         attempt.leaf = target
         if self.settings.labels_enabled:  # as in Hadoop, whose check of the labels removes this one
-            attempt.asked.pop("", None)
+            attempt.asked = _asked(tuple(label for label in attempt.asked if label))
         if not event.runnable:
             accounting.enter(attempt, Stage.HELD)
         accounting.count_application(source, -1, now_ms)
@@ -570,8 +581,8 @@ class CapacityState(CapacityCluster):
         before = list(attempt.asks.wanting)
         super()._asks_changed(now_ms, event)
         for request in event.requests:
-            if request.location == ANYWHERE:
-                attempt.asked.setdefault(request.label)
+            if request.location == ANYWHERE and request.label not in attempt.asked:
+                attempt.asked = _asked((*attempt.asked, request.label))
         leaf = attempt.leaf
         source, attempt.moved_from = attempt.moved_from, None
         if source is not None:
@@ -588,4 +599,6 @@ class CapacityState(CapacityCluster):
         super()._offers_counted(now_ms, event)
         if event.default_misses is not None:
             order = (event.priority, event.request)
-            self.attempts[event.application].default_misses[order] = event.default_misses
+            attempt = self.attempts[event.application]
+            attempt.default_misses = attempt.default_misses or {}
+            attempt.default_misses[order] = event.default_misses
