@@ -12,6 +12,8 @@ from .sandbox import NEEDS, POSSIBLE, as_account, run
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
 BLOCK = re.compile(r"^```(?:xml|yaml|toml) (\S+)\n(.*?)^```|^((?:    [^\n]*\n)+)", re.S | re.M)
 
+MARK = "---page:"
+
 pytestmark = pytest.mark.skipif(not POSSIBLE, reason=NEEDS)
 
 
@@ -23,13 +25,20 @@ def lines_of(page: str) -> list[str]:
     ]
 
 
-def typed(page: str) -> str:
-    """What the commands of a page print, with the files that it shows; each has to succeed."""
-    return run("useradd --create-home ann\n" + as_account("ann", lines_of(page)))
+@pytest.fixture(scope="module")
+def typed() -> dict[str, str]:
+    """What the commands of each page print, with the files that they show; each has to succeed.
+    One account goes through all pages, in the order of the index."""
+    pages = re.findall(r"\(tutorials/(.*)\.md\)", (TUTORIALS.parent / "index.md").read_text())
+    assert sorted(pages) == sorted(page.stem for page in TUTORIALS.glob("*.md"))
+    lines = [line for page in pages for line in (f"cd; echo {MARK}{page}", *lines_of(page))]
+    printed = run("useradd --create-home ann\n" + as_account("ann", lines), timeout_s=400)
+    parts = re.split(rf"^{MARK}(\S+)$", printed, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_the_first_hour_goes_as_the_page_says():
-    printed = typed("first-hour")
+def test_the_first_hour_goes_as_the_page_says(typed):
+    printed = typed["first-hour"]
     assert "0 errors, 0 warnings, 0 traps" in printed
     assert "\nhello from a container\n" in printed
     assert "\n1\n4\n9\n16\n" in printed
@@ -45,8 +54,8 @@ def test_the_first_hour_goes_as_the_page_says():
     assert "has ended" in printed
 
 
-def test_the_day_of_a_user_goes_as_the_page_says():
-    printed = typed("a-day-as-a-user")
+def test_the_day_of_a_user_goes_as_the_page_says(typed):
+    printed = typed["a-day-as-a-user"]
     assert "\n42\n" in printed
     assert "\nant is measured\nbee is measured\ncat is measured\n" in printed
     assert "\nexit code 1\n" in printed
@@ -58,8 +67,8 @@ def test_the_day_of_a_user_goes_as_the_page_says():
     assert re.search(r"^ann +8 +13 ", printed, re.M)
 
 
-def test_the_first_hour_of_an_administrator_of_yarn_goes_as_the_page_says():
-    printed = typed("first-hour-as-a-yarn-administrator")
+def test_the_first_hour_of_an_administrator_of_yarn_goes_as_the_page_says(typed):
+    printed = typed["first-hour-as-a-yarn-administrator"]
     assert re.findall(r"(\d) traps?$", printed, re.M)[:2] == ["2", "1"]
     assert "[maximum-below-capacity]" in printed
     assert "Capacity : 75.00%" in printed
@@ -70,8 +79,8 @@ def test_the_first_hour_of_an_administrator_of_yarn_goes_as_the_page_says():
     assert "Capacity : 50.00%" in printed
 
 
-def test_queues_are_written_and_tested_as_the_page_says():
-    printed = typed("write-and-test-queues")
+def test_queues_are_written_and_tested_as_the_page_says(typed):
+    printed = typed["write-and-test-queues"]
     assert re.findall(r"\d passed, \d failed", printed) == [
         "0 passed, 1 failed",
         "1 passed, 0 failed",
