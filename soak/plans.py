@@ -6,7 +6,8 @@ and of drivers come, are moved, held and killed, many of them at once; nodes are
 drained and decommissioned, get other sizes and labels; what is stopped keeps its room for a while;
 the configuration is reloaded; queues are starved and preempt.
 Then the unchanged configuration is planned on the journal: each grant must be made again, the same
-container on the same node, within 10 ms. What is random follows from the seed, but for the moments
+container on the same node, within 10 ms; from the first record on, and from each of the snapshots
+that are taken at random moments. What is random follows from the seed, but for the moments
 at which the server runs, and the turns that it leaves half done: the journal has both. The lives in
 which the machine kept it waiting for long count apart.
 """
@@ -19,7 +20,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,17 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.engines.protocol import LaunchOrder, NodeOffer
 from fairshare.errors import InputError
+from fairshare.lab.branch.history import History, origin_in
 from fairshare.lab.plan.planning import Proof, proof_of, reproduced
 from fairshare.lab.verbs.histories import read_world
+from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings
 from soak.acts import BEAT_MS, LENGTH, NODE, NODES, STOP_MS, WEIGHTS, Acts, settings_with
+
+SAVED = 0.12
+"""The part of all acts after which a snapshot is taken."""
 
 CALM_MS = 25
 """A server that is kept waiting for longer decides in another order than one on a machine that is
@@ -57,6 +63,8 @@ class Verdict(msgspec.Struct):
     proof: Proof
     kinds: Counter[str]
     lag_ms: float
+    cuts: tuple[Proof, ...] = ()
+    """The same from each snapshot on."""
 
     @property
     def calm(self) -> bool:
@@ -65,8 +73,8 @@ class Verdict(msgspec.Struct):
 
     @property
     def whole(self) -> bool:
-        """Whether every grant was made again."""
-        return self.proof.reproduced == self.proof.grants
+        """Whether every grant was made again, from the beginning and from each snapshot on."""
+        return all(one.reproduced == one.grants for one in (self.proof, *self.cuts))
 
 
 class TimedEngine(ManualEngine):
@@ -98,6 +106,8 @@ class Life:
         self.folder = folder
         self._scheduler = scheduler
         self._acts = Acts(random.Random(seed), scheduler)
+        self._chance = random.Random(seed + 2)
+        self.snapshots: dict[int, Snapshot] = {}
         self._engine = TimedEngine(folder / "containers", Acts(random.Random(seed + 1), scheduler))
         self.lag_ms = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -124,6 +134,10 @@ class Life:
             for _ in range(LENGTH):
                 await self._act(server)
                 await asyncio.sleep(self._acts.pause_ms() / 1000)
+                if self._chance.random() < SAVED:
+                    server.retention.save()
+                    for sequence in server.journal.snapshots():
+                        self.snapshots[sequence] = server.journal.snapshot(sequence)
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -179,6 +193,14 @@ def judge(state: Path) -> tuple[Proof, Counter[str]]:
     return proof_of(world, found), kinds
 
 
+def cuts(state: Path, snapshots: Iterable[Snapshot]) -> Iterator[Proof]:
+    """The same from each of some snapshots on."""
+    with History.open(state) as history:
+        for one in snapshots:
+            world = history.world(origin_in(one))
+            yield proof_of(world, reproduced(world, BEAT_MS, 600_000))
+
+
 def live(seed: int, scheduler: str, keep: Path | None = None) -> Verdict:
     """One life, and the verdict. The state directory of a life that is not whole is kept below
     `keep`."""
@@ -186,7 +208,8 @@ def live(seed: int, scheduler: str, keep: Path | None = None) -> Verdict:
         life = Life(Path(folder), seed, scheduler)
         asyncio.run(life.run())
         proof, kinds = judge(life.folder / "state")
-        verdict = Verdict(proof, kinds, life.lag_ms)
+        from_cuts = tuple(cuts(life.folder / "state", life.snapshots.values()))
+        verdict = Verdict(proof, kinds, life.lag_ms, from_cuts)
         if keep is not None and not verdict.whole:
             name = f"{scheduler}-{seed}"
             shutil.copytree(life.folder / "state", keep / name, dirs_exist_ok=True)
@@ -210,7 +233,9 @@ def main() -> int:
         verdicts.append(one)
         print(
             f"seed {seed}, {scheduler}: {one.proof.reproduced} of {one.proof.grants} grants,"
-            f" at most {one.proof.largest_ms} ms apart;"
+            f" at most {one.proof.largest_ms} ms apart, and all of them from"
+            f" {sum(cut.reproduced == cut.grants for cut in one.cuts)} of {len(one.cuts)}"
+            " snapshots on;"
             f" the machine was late by {one.lag_ms:.0f} ms",
             flush=True,
         )
@@ -222,7 +247,9 @@ def main() -> int:
         grants = sum(one.proof.grants for one in some)
         print(
             f"{title}: {sum(one.whole for one in some)} of {len(some)} lives whole,"
-            f" {again} of {grants} grants"
+            f" {again} of {grants} grants, and all of them from"
+            f" {sum(cut.reproduced == cut.grants for one in some for cut in one.cuts)} of"
+            f" {sum(len(one.cuts) for one in some)} snapshots on"
         )
     kinds = sum((one.kinds for one in verdicts), Counter[str]())
     print(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))

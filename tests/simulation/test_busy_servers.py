@@ -27,16 +27,23 @@ from fairshare.core.model.inputs import (
     NodeJoined,
     SubmitApplication,
 )
+from fairshare.lab.branch.history import origin_in
 from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.rerun import Rerun
 from fairshare.runtime.journal.memory import MemoryJournal
+from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.pace import QUIET, UPDATED
+from fairshare.runtime.projections.projections import MANAGER, MEMORY
 from fairshare.runtime.runtime import Runtime
+from fairshare.runtime.snapshot import freeze
 from fairshare.settings.registry import family_of
 
 EPOCH_MS = 1_700_000_000_000
 AFTERWARDS_MS = 3_000
 UNUSED_EXPIRY_MS = 300
+SAVED = 0.2
+"""The part of all turns after which a snapshot is taken."""
+
 BUSY = {"never": 0.0, "sometimes": 0.1, "often": 0.4}
 """How often the machine keeps the server waiting for long."""
 
@@ -61,7 +68,8 @@ class TimedEngine(ManualEngine):
 
 
 class Life:
-    """The life of one server; afterwards `records` has its journal."""
+    """The life of one server; afterwards `records` has its journal, and `snapshots` has some of its
+    states by the number of the last record."""
 
     def __init__(self, seed: int, scheduler: str, busy: float, crashes: float = 0.0) -> None:
         self.now_ms = 0
@@ -71,6 +79,8 @@ class Life:
         self._busy = busy
         self._crashes = crashes
         self._machine = random.Random(seed + 1)
+        self._saves = random.Random(seed + 2)
+        self.snapshots: dict[int, Snapshot] = {}
         self._inbox: list[Any] = []
         self._timers: list[tuple[float, int, Any, tuple[Any, ...]]] = []
         self._timer = count()
@@ -127,6 +137,16 @@ class Life:
             if self._machine.random() < self._crashes:
                 self._crash()
             self._turn()
+            if self._saves.random() < SAVED:
+                self._save()
+
+    def _save(self):
+        """Take a snapshot, as a server does between two turns."""
+        position, memory = self._runtime.position, self._runtime.memory()
+        parts = {MANAGER: self._runtime.manager}
+        if memory is not None:
+            parts[MEMORY] = memory
+            self.snapshots[position.sequence] = freeze(position.sequence, position.now_ms, parts)
 
     def _next_ms(self):
         """When the server would wake; None: never again."""
@@ -205,12 +225,13 @@ def decisions(records):
         yield record.now_ms, given, [type(event) for event in record.events]
 
 
-def simulated(life, records):
-    """The records of a simulation of a life as records tell it."""
+def simulated(life, records, origin=None):
+    """The records of a simulation of a life as records tell it, from an origin on."""
     made = []
+    new = partial(ResourceManager, family_of(life.scheduler).create(life.types))
     Rerun(
-        read_history(records, life.scheduler, life.types, EPOCH_MS),
-        ResourceManager(family_of(life.scheduler).create(life.types)),
+        read_history(records, life.scheduler, life.types, EPOCH_MS, origin),
+        (new if origin is None else origin.manager)(),
         beat_interval_ms=BEAT_MS,
         unused_expiry_ms=UNUSED_EXPIRY_MS,
         paced=True,
@@ -237,6 +258,18 @@ def test_a_simulation_decides_what_several_servers_decided_one_after_the_crash_o
 ):
     life = Life(seed, scheduler, BUSY["sometimes"], crashes=0.03)
     assert list(decisions(simulated(life, life.records))) == list(decisions(life.records))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("busy", BUSY)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_simulation_goes_on_from_a_snapshot_as_the_server_did(scheduler, busy, seed):
+    life = Life(seed, scheduler, BUSY[busy])
+    assert life.snapshots
+    for sequence, snapshot in life.snapshots.items():
+        later = [record for record in life.records if record.sequence > sequence]
+        made = simulated(life, later, origin_in(snapshot)) if later else []
+        assert list(decisions(made)) == list(decisions(later)), sequence
 
 
 def as_in_release_1(record):

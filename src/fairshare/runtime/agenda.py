@@ -9,6 +9,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
+import msgspec
+
 from fairshare.core.model.events import (
     ApplicationDeferred,
     ApplicationEnded,
@@ -71,6 +73,16 @@ _OUTDATED = 64
 """Outdated entries of a heap that are not worth making it again."""
 
 
+class AgendaMemory(msgspec.Struct, frozen=True):
+    """What an agenda knows that does not follow from the state: when empty queues are looked for,
+    when preemption has its next round, and whether and when there may be room for gangs."""
+
+    tidy_ms: int | None
+    monitor_ms: int | None
+    look_ms: int
+    room_freed: bool
+
+
 class Agenda:
     """The agenda of one scheduler's state as it is, kept in step with it by `note`, which must see
     all events.
@@ -114,6 +126,18 @@ class Agenda:
         self._look_ms = 0  # the next look, at the earliest
         self.tidy_ms: int | None = None
         self.monitor_ms: int | None = None
+
+    def memory(self) -> AgendaMemory:
+        """What is known beside the state."""
+        return AgendaMemory(self.tidy_ms, self.monitor_ms, self._look_ms, self._room_freed)
+
+    def remember(self, memory: AgendaMemory) -> None:
+        """Go on with what was known when the state was the same."""
+        fires = self._pacing.fires
+        tidy_ms, monitor_ms = memory.tidy_ms, memory.monitor_ms
+        self.tidy_ms = None if tidy_ms is None else fires(TIDIED, tidy_ms)
+        self.monitor_ms = None if monitor_ms is None else fires(MONITORED, monitor_ms)
+        self._look_ms, self._room_freed = fires(LOOKED, memory.look_ms), memory.room_freed
 
     def note(self, now_ms: int, events: Sequence[Event]) -> None:
         """Take note of events, except those of a node's beat."""

@@ -21,11 +21,11 @@ from fairshare.core.model.inputs import (
     UpdateUsage,
 )
 from fairshare.core.record import Record
-from fairshare.core.schedulers.beats import HeartbeatRounds
+from fairshare.core.schedulers.beats import HeartbeatRounds, RoundsMemory
 from fairshare.engines.protocol import ChangesLimits, Engine, LaunchOrder, TaskLaunch
 from fairshare.errors import EngineError, UndecidedError
 from fairshare.runtime.acceptance import failure_of, refusal_of
-from fairshare.runtime.agenda import Agenda
+from fairshare.runtime.agenda import Agenda, AgendaMemory
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.orders import (
     ExtraEnvironment,
@@ -47,6 +47,16 @@ NOT_STARTED = -1000
 
 _PASSES = 16
 """So often shares are updated and nodes beat at one instant; what is left then waits a moment."""
+
+
+class RuntimeMemory(msgspec.Struct, frozen=True):
+    """What a runtime knows that does not follow from the state, while nothing is to be done at
+    once: when shares were updated, its agenda and its rounds. A server that begins again forgets
+    it; snapshots have it, so that plans go on from them as the server did."""
+
+    updated_ms: int
+    agenda: AgendaMemory
+    rounds: RoundsMemory
 
 
 class Runtime:
@@ -117,9 +127,21 @@ class Runtime:
 
     # From the journal to the present.
 
-    def recover(self, journal: Journal | None = None, since: Position | None = None) -> Position:
+    def memory(self) -> RuntimeMemory | None:
+        """What is known beside the state; None: something is left to be done at once."""
+        if self._settling is not None or self._eventful:
+            return None
+        return RuntimeMemory(self._updated_ms, self._agenda.memory(), self._beats.memory())
+
+    def recover(
+        self,
+        journal: Journal | None = None,
+        since: Position | None = None,
+        memory: RuntimeMemory | None = None,
+    ) -> Position:
         """Fold the records of a journal (by default the runtime's own) into the state: an empty
-        one, or that of a snapshot at `since`.
+        one, or that of a snapshot at `since`. With the `memory` of a runtime it goes on as that one
+        did; there are no further records then.
 
         Decides nothing, records nothing, orders nothing. Raises JournalError.
         """
@@ -128,6 +150,12 @@ class Runtime:
         self.position = recover(records, self.manager.state, since)
         self._sequence = self.position.sequence
         self.begin_again()
+        if memory is not None:
+            self._updated_ms = memory.updated_ms
+            self._agenda.remember(memory.agenda)
+            self._beats.remember(memory.rounds)
+            self._deadline_ms = self._find_deadline_ms()
+            self._eventful = False
         return self.position
 
     def begin_again(self) -> None:

@@ -33,7 +33,7 @@ from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.application_versions import UnrecordedChanges
-from fairshare.runtime.projections.projections import MANAGER
+from fairshare.runtime.projections.projections import MANAGER, MEMORY
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.shared import shared_of
@@ -288,7 +288,9 @@ class LiveServer:
 
     def _parts(self) -> dict[str, object]:
         """The content of a snapshot, with which `_recovered_runtime` begins."""
-        return {MANAGER: self._runtime.manager, **self.projections.parts()}
+        memory = self._runtime.memory()
+        known = {} if memory is None else {MEMORY: memory}
+        return {MANAGER: self._runtime.manager, **self.projections.parts(), **known}
 
     # While it runs.
 

@@ -241,7 +241,8 @@ are they. With True the next node of the group follows."""
 
 class Candidates:
     """`grown_nodes` are the nodes whose room has grown, or became usable, since the last rounds;
-    `changed_nodes` and `changed_applications` are looked at again before the next round."""
+    `changed_nodes` and `changed_applications` are looked at again before the next round, and the
+    reserved nodes of which the numbers are `reserved_due` are asked in it."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -249,7 +250,7 @@ class Candidates:
         self.changed_applications: dict[ApplicationId, None] = {}
         self._useful: dict[Group, None] = {}
         self._useful_version = -1
-        self._reserved_due: dict[int, None] = {}
+        self.reserved_due: dict[int, None] = {}
         self._reserves_for: dict[ApplicationId, tuple[tuple[int, int], ...]] = {}
         self.grown_nodes: dict[str, None] = {}
         self.pending_sizes = PendingSizes(state)
@@ -257,7 +258,7 @@ class Candidates:
         for name in state.nodes:
             self.node_groups.refresh(name)
         for number in self.node_groups.reserved:
-            self._reserved_due[number] = None
+            self.reserved_due[number] = None
         for application in state.applications.values():
             self.pending_sizes.refresh(application.id)
             for key in application.attempt.asks.wanting:
@@ -311,7 +312,7 @@ class Candidates:
             if node_groups.reserved and name in self.grown_nodes:
                 number = node_groups.numbers.get(name)
                 if number is not None and number in node_groups.reserved:
-                    self._reserved_due[number] = None
+                    self.reserved_due[number] = None
         self.changed_nodes.clear()
         self.refresh_applications()
 
@@ -340,7 +341,7 @@ class Candidates:
             or not key.pending
         ]
         for name in done:
-            self._reserved_due[self.node_groups.numbers[name]] = None
+            self.reserved_due[self.node_groups.numbers[name]] = None
         if done:
             self._reserves_for.pop(application.id, None)
         else:
@@ -349,14 +350,14 @@ class Candidates:
     def reconsider_reservations(self) -> None:
         """Let all reserved nodes be asked: their reservations may have become invalid."""
         for number in self.node_groups.reserved:
-            self._reserved_due[number] = None
+            self.reserved_due[number] = None
 
     # Whom to ask.
 
     @property
     def none(self) -> bool:
         """Whether a round would certainly have no effect."""
-        return not self.pending_sizes.sizes and not self._reserved_due
+        return not self.pending_sizes.sizes and not self.reserved_due
 
     def to_ask(self, *, everywhere: bool) -> Heap:
         """The nodes to ask in a round.
@@ -376,7 +377,7 @@ class Candidates:
                 self._add_members(heap, group, everywhere=everywhere)
         if self.grown_nodes and self.pending_sizes.sizes:
             self._add_left_over_room(heap, useful)
-        if self._reserved_due or self.node_groups.promised:
+        if self.reserved_due or self.node_groups.promised:
             heap += [(number, True, None, False) for number in self._apart()]
         return heap
 
@@ -424,15 +425,15 @@ class Candidates:
     def _apart(self) -> Iterator[int]:
         """What still fits and is not granted is held back by a limit, and stays due."""
         by_memory = self._state.counts_memory_alone
-        for number in tuple(self._reserved_due):
+        for number in tuple(self.reserved_due):
             node = self.node_groups.reserved.get(number)
             if node is None or node.reservation is None:
-                del self._reserved_due[number]
+                del self.reserved_due[number]
                 continue
             yield number
             resource, room = node.reservation.resource, node.available
             if resource[0] > room[0] or not (by_memory or fits(resource, room)):
-                del self._reserved_due[number]
+                del self.reserved_due[number]
         for number, node in self.node_groups.promised.items():
             if self.pending_sizes.fit(node.available):
                 yield number

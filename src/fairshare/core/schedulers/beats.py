@@ -26,6 +26,8 @@ from collections.abc import Callable, Generator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+import msgspec
+
 from fairshare.core.model.events import (
     ApplicationAdmitted,
     ApplicationMoved,
@@ -62,7 +64,7 @@ from fairshare.core.model.events import (
     SharesUpdated,
     UsageUpdated,
 )
-from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.schedulers.beat_candidates import Candidates, Group, Heap
 from fairshare.core.schedulers.protocol import State
 
@@ -79,6 +81,19 @@ _QUIET = frozenset(
 )
 """Events after which nothing can be granted that could not be granted before, unless a container
 was reserved."""
+
+
+class RoundsMemory(msgspec.Struct, frozen=True):
+    """What rounds know that does not follow from the state, while none are due: whether and when
+    full ones come, the nodes whose room has grown since, the reserved ones that are to be asked,
+    and the applications that have skipped a node."""
+
+    everywhere: bool
+    full_due: bool
+    full_ms: int
+    grown: tuple[str, ...]
+    reserved: tuple[str, ...]
+    skipping: tuple[ApplicationId, ...]
 
 
 class HeartbeatRounds:
@@ -103,6 +118,30 @@ class HeartbeatRounds:
         self._next_full_ms = 0
         self._full_rounds_due = False
         self._without_effect: dict[Group | int, None] = {}
+
+    def memory(self) -> RoundsMemory:
+        """What is known beside the state, while nothing has changed since the last rounds."""
+        candidates = self._candidates
+        names = candidates.node_groups.names
+        return RoundsMemory(
+            self._everywhere,
+            self._full_rounds_due,
+            self._next_full_ms,
+            tuple(candidates.grown_nodes),
+            tuple(names[number] for number in candidates.reserved_due if number in names),
+            tuple(candidates.pending_sizes.waiting),
+        )
+
+    def remember(self, memory: RoundsMemory) -> None:
+        """Go on with what was known when the state was the same."""
+        self._changed, self._everywhere = False, memory.everywhere
+        self._full_rounds_due = memory.full_due
+        self._next_full_ms = self._fires(memory.full_ms)
+        candidates = self._candidates
+        numbers = candidates.node_groups.numbers
+        candidates.grown_nodes = dict.fromkeys(memory.grown)
+        candidates.reserved_due = {numbers[name]: None for name in memory.reserved}
+        candidates.pending_sizes.waiting = dict.fromkeys(memory.skipping)
 
     def note(self, events: Sequence[Event]) -> bool:
         """Process events. Returns whether one changes something that matters here (a skipped node

@@ -20,8 +20,9 @@ from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import Origin, World
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
-from fairshare.runtime.projections.projections import MANAGER, Projections, checked_parts
+from fairshare.runtime.projections.projections import MANAGER, MEMORY, Projections, checked_parts
 from fairshare.runtime.recovery import Position
+from fairshare.runtime.runtime import RuntimeMemory
 from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server.long_history import LongHistory
 from fairshare.server.recovered import Recovered
@@ -68,10 +69,20 @@ class Moment(NamedTuple):
             return Submissions.before(journal, self.position.sequence)
 
 
-def origin_of(manager: ResourceManager, position: Position) -> Origin:
+def origin_of(
+    manager: ResourceManager, position: Position, memory: RuntimeMemory | None = None
+) -> Origin:
     """A state as the beginning of a world, which each simulation makes for itself."""
     small = freeze(position.sequence, position.now_ms, {MANAGER: manager})
-    return Origin(position, lambda: thaw(small)[MANAGER])
+    return Origin(position, lambda: thaw(small)[MANAGER], memory)
+
+
+def origin_in(snapshot: Snapshot) -> Origin:
+    """The state in a snapshot as the beginning of a world. Raises JournalError."""
+    parts = checked_parts(thaw(snapshot))
+    # Without the projections, which make most of a snapshot: each simulation reads it.
+    position = Position(snapshot.sequence, snapshot.now_ms)
+    return origin_of(parts[MANAGER], position, parts.get(MEMORY))
 
 
 class History:
@@ -163,11 +174,9 @@ class History:
         for sequence in reversed([one for one in self.states() if one >= first - 1]):
             try:
                 snapshot = self.state(sequence)
-                manager = checked_parts(thaw(snapshot))[MANAGER]
+                origin = origin_in(snapshot)
             except JournalError:
                 continue  # as a server that starts goes back to an older one
-            # Without the projections, which make most of a snapshot: each simulation reads it.
-            origin = origin_of(manager, Position(sequence, snapshot.now_ms))
             if last_ms is not None and snapshot.now_ms <= self.journal.last_instant_ms() - last_ms:
                 return origin
             oldest = origin

@@ -284,7 +284,7 @@ class Rerun:
         )
         loaded = False
         if world.origin is not None:
-            self.runtime.recover(since=world.origin.position)
+            self.runtime.recover(since=world.origin.position, memory=world.origin.memory)
             for container, life in world.begun.items():
                 self.engine.resume(container, life)
             if settings is not None:

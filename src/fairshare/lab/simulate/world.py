@@ -19,6 +19,7 @@ from fairshare.core.model.inputs import ContainerExited, ContainerStarted, Input
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.engines.protocol import LaunchOrder, NodeOffer, TaskLaunch
 from fairshare.runtime.recovery import Position
+from fairshare.runtime.runtime import RuntimeMemory
 
 Task = tuple[ApplicationId, int, int]
 """A task: its application, the number of its group, and its own in the group."""
@@ -81,11 +82,13 @@ class Grant(msgspec.Struct, frozen=True, gc=False):
 class Origin(msgspec.Struct, frozen=True):
     """The state with which a world begins that has a past, and after which record.
 
-    Each call of `manager` makes a new one in that state.
+    Each call of `manager` makes a new one in that state. `memory` is what the runtime knew there;
+    None: it begins as a server does.
     """
 
     position: Position
     manager: Callable[[], ResourceManager]
+    memory: RuntimeMemory | None = None
 
 
 class Pace(msgspec.Struct, frozen=True):

@@ -10,8 +10,10 @@ from typing import Any, Final, get_type_hints
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.schedulers.beats import RoundsMemory
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import JournalError
+from fairshare.runtime.agenda import AgendaMemory
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.activities import Activities, Activity, Update
 from fairshare.runtime.projections.application_versions import ApplicationVersions
@@ -41,6 +43,7 @@ from fairshare.runtime.projections.scheduler_history import (
     SchedulerHealth,
 )
 from fairshare.runtime.projections.timelines import Mark, PackedTimeline, Span, Timeline, Timelines
+from fairshare.runtime.runtime import RuntimeMemory
 from fairshare.runtime.snapshot import STORED
 
 add = STORED.add
@@ -65,6 +68,9 @@ add(
     "_live",
     "_new_queues",
 )
+add("runtime-memory", RuntimeMemory)
+add("agenda-memory", AgendaMemory)
+add("rounds-memory", RoundsMemory)
 add("attempts-of-application", ApplicationAttempts)
 add("application-versions", ApplicationVersions, "_last", "_of_all", "_reserved")
 add("loaded-settings", LoadedSettings, "settings", "version")
@@ -105,9 +111,11 @@ STORED.add_packed(PackedTimeline, Timeline)
 
 
 Parts = Mapping[str, Any]
-"""The content of a snapshot, by name: the resource manager and each projection."""
+"""The content of a snapshot, by name: the resource manager, each projection, and the memory of the
+runtime, unless it had something to do at once."""
 
 MANAGER: Final = "manager"
+MEMORY: Final = "memory"
 
 
 class Projections:
@@ -152,6 +160,9 @@ KINDS: Final[dict[str, type[Projection]]] = get_type_hints(Projections)
 """The projections by name, in the order in which they follow a record."""
 
 
+_PARTS: Final = {MANAGER: ResourceManager, MEMORY: RuntimeMemory, **KINDS}
+
+
 def checked_parts(parts: Parts) -> dict[str, Any]:
     """The parts of a snapshot.
 
@@ -161,6 +172,6 @@ def checked_parts(parts: Parts) -> dict[str, Any]:
     if MANAGER not in parts:
         raise JournalError("the snapshot has no manager")
     for name, part in parts.items():
-        if type(part) is not (ResourceManager if name == MANAGER else KINDS.get(name)):
+        if type(part) is not _PARTS.get(name):
             raise JournalError(f"the snapshot holds something else as its {name}")
     return dict(parts)
