@@ -268,6 +268,26 @@ def test_an_empty_folder_of_temporary_files_is_deleted_with_the_other_files_of_i
     assert not kept[0].exists()
 
 
+def test_what_is_mounted_over_temporary_files_is_not_looked_at_and_they_end_without_it(
+    engine, state
+):
+    local, reports = engine
+    mount = 'mount -t tmpfs -o strictatime,mode=700 tmpfs "$TMPDIR" && : > "$TMPDIR/theirs"'
+    local.launch(shell(1, mount))
+    if reports.exited(container_id(1, 1, 1)).exit_code != 0:
+        pytest.skip("only root mounts a file system, where mounting is allowed")
+    scratch = state / "scratch" / f"{container_id(1, 1, 1):x}"
+    made = scratch.stat()
+    local.launch(shell(2, "true"))
+    reports.exited(container_id(1, 1, 2))
+    assert scratch.stat().st_atime_ns == made.st_atime_ns
+    assert (scratch / "theirs").exists()
+    subprocess.run(["umount", str(scratch)], check=True)
+    local.launch(shell(3, "true"))
+    reports.exited(container_id(1, 1, 3))
+    until(lambda: not scratch.exists())
+
+
 def test_temporary_files_of_containers_that_are_gone_are_deleted_at_a_start(start, state):
     left = state / "scratch" / "12345"
     (left / "a").mkdir(parents=True)

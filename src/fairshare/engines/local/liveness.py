@@ -21,7 +21,7 @@ from fairshare.engines.local.ending import EndingRoom, Overdue, Unattended, Watc
 from fairshare.engines.local.launch import LIMIT_CHANGED
 from fairshare.engines.local.outcome import ABORTED, SUPERVISOR_KILLED
 from fairshare.engines.local.reports import Reports
-from fairshare.engines.local.state import release_scratch
+from fairshare.engines.local.state import move_scratch
 
 _STOPPED = "stopped on request"
 _LATE = "killed: its time limit is over"
@@ -189,20 +189,15 @@ class Liveness:
         private = watched.launch.private_tmp
         if not private and watched.launch.environment.get("TMPDIR") != str(scratch):
             return
-        try:
-            if private:
-                Path(private).rmdir()  # mostly it is empty
-            with os.scandir(scratch) as entries:
-                empty = next(entries, None) is None
-            if empty:
-                scratch.rename(watched.directory.spent_scratch)
-                return
-        except FileNotFoundError:
-            return
-        except OSError:
-            pass
-        release_scratch(scratch)
-        self._discard(scratch)
+        if private:
+            with contextlib.suppress(OSError):  # mostly it is empty
+                Path(private).rmdir()
+        ended = move_scratch(scratch, watched.directory.spent_scratch)
+        if ended != scratch:
+            with os.scandir(ended) as entries:
+                if next(entries, None) is None:
+                    return
+        self._discard(ended)
 
     def report_start(self, watched: Watched) -> None:
         """Report once that a container runs."""

@@ -140,6 +140,17 @@ def private_tmp_in(scratch: Path, uid: int, gid: int) -> Path:
     return scratch / f"{_PRIVATE_TMP}{uid}-{gid}"
 
 
+def move_scratch(scratch: Path, ended: Path) -> Path:
+    """Move the temporary files of a container that has ended, and release them; returns where they
+    are then. What a user has mounted over them cannot be moved, and root looks at none of it."""
+    try:
+        scratch.rename(ended)
+    except OSError:
+        return scratch
+    release_scratch(ended)
+    return ended
+
+
 def release_scratch(scratch: Path) -> None:
     """Give the /tmp of a container that has ended to its account, with whose rights its content is
     deleted, if it had one of its own."""

@@ -35,7 +35,7 @@ from fairshare.engines.local.outcome import ABORTED, DISK_FAILED, StartFailure
 from fairshare.engines.local.preparation import Preparation, call_of, with_variables
 from fairshare.engines.local.removal import Removal
 from fairshare.engines.local.reports import KeptFiles, Reports
-from fairshare.engines.local.state import StateDirectory, release_scratch
+from fairshare.engines.local.state import StateDirectory, move_scratch
 from fairshare.engines.local.zygote_client import Answer, ZygoteClient
 from fairshare.engines.protocol import QUEUE_VARIABLE, Launched, LaunchOrder
 from fairshare.errors import EngineError
@@ -115,8 +115,7 @@ class Watcher:
                 self._discard_scratch(path)
 
     def _discard_scratch(self, path: Path) -> None:
-        release_scratch(path)
-        self._removal.discard(path)
+        self._removal.discard(move_scratch(path, path.with_name(f"{path.name}-ended")))
 
     def end_remaining(self, patience_s: float) -> list[str]:
         """End the containers still watched, without the thread; returns the names of those that
