@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from fairshare.cli.options import STATE_DEFAULT, server_state
+from fairshare.cli.options import state_option
 from fairshare.cli.verbs import Failure
 from fairshare.errors import FairshareError
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
@@ -28,12 +28,7 @@ _SMALL_FILES = ("cluster.json", "secret", "tokens.json", "scheduler-conf.json")
 
 @click.command
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option(
-    "--state",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=server_state,
-    help=f"The server's state directory. {STATE_DEFAULT}",
-)
+@state_option
 def command(target: Path, state: Path) -> None:
     """Copy a server's journal to a new directory TARGET, while the server runs. The directory in
     which it is made has to exist.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fairshare.cli.options import STATE_DEFAULT, server_state
+from fairshare.cli.options import state_option
 from fairshare.cli.verbs import Failure
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE, SqliteJournal
 from fairshare.server.shared.copy import read_marker
@@ -18,12 +18,7 @@ from fairshare.wording import counted
 
 
 @click.command()
-@click.option(
-    "--state",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=server_state,
-    help=f"The server's state directory. {STATE_DEFAULT}",
-)
+@state_option
 @click.option(
     "--to",
     metavar="URL",

@@ -129,6 +129,14 @@ def server_state() -> Path:
     return state_directory_of(default_directory())
 
 
+state_option = click.option(
+    "--state",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=server_state,
+    help=f"The server's state directory. {STATE_DEFAULT}",
+)
+
+
 def with_client(verb: Verb) -> Verb:
     """Add `--url` to a verb, and pass it an open client as its first argument.
 

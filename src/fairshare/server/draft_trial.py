@@ -1,10 +1,15 @@
 """Trying a draft of the configuration on the server's own history, in a process of its own.
 
-The process is `fairshare plan`. One runs at a time, for at most MOST_S.
+The process is `fairshare plan`: the server imports no simulator, decides meanwhile, and outlives
+it. One runs at a time, with less priority, and bounds of its time and memory.
 """
 
 import asyncio
+import contextlib
+import os
+import resource
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +18,6 @@ import msgspec
 
 from fairshare.documents.problems import Problem
 from fairshare.errors import ConfigurationError, FairshareError, InputError
-from fairshare.server.lab_process import run_verb
 from fairshare.settings.draft import Entry, Part
 from fairshare.wording import cause
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     from fairshare.server.configuration_editor import ConfigurationEditor
 
 MOST_S: Final = 120
+MOST_BYTES: Final = 4 * 1024**3
+LOWER_PRIORITY: Final = 10
 MOST_MOVED: Final = 20
 """Of the applications that end later, and of those that end earlier."""
 
@@ -93,21 +99,38 @@ class DraftTrial:
             raise FairshareError(f"cannot write {folder}: {cause(error)}") from error
 
     async def _plan(self, folder: str, last: str) -> dict[str, Any]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "fairshare", "plan", folder, "--json", "--last", last),
+            *("--against", str(self._state_directory)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
         try:
-            ended = await run_verb(
-                *("plan", folder, "--json", "--last", last),
-                *("--against", str(self._state_directory)),
-                most_s=MOST_S,
-            )
+            with contextlib.suppress(OSError):  # it has ended already
+                os.setpriority(os.PRIO_PROCESS, process.pid, LOWER_PRIORITY)
+                if hasattr(resource, "prlimit"):
+                    resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+            output, said = await asyncio.wait_for(process.communicate(), MOST_S)
         except TimeoutError as error:
             raise InputError(
                 "cannot-try",
                 f"the simulation of this history takes longer than {MOST_S} s: try a shorter part"
                 " of it, or use `fairshare plan`",
             ) from error
-        if ended.exit_code not in (0, REFUSES) or not ended.output:
-            raise InputError("cannot-try", ended.reason)
-        plan: dict[str, Any] = msgspec.json.decode(ended.output)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        if process.returncode not in (0, REFUSES) or not output:
+            reason = " ".join(said.decode(errors="replace").split())[-1_000:]
+            raise InputError(
+                "cannot-try",
+                reason.removeprefix("Error: ")
+                or "the simulation ended before it had a result: its memory may not suffice",
+            )
+        plan: dict[str, Any] = msgspec.json.decode(output)
         moved = plan["moved"]
         if len(moved) > 2 * MOST_MOVED:
             plan["moved"] = moved[:MOST_MOVED] + moved[-MOST_MOVED:]
