@@ -349,7 +349,11 @@ def _finish(
     client: Client, names: tuple[str, ...], nodes: tuple[Node, ...], wait: bool, as_json: bool
 ) -> None:
     while wait and any(node.name in names and node.containers for node in nodes):
-        _check_drained(names, nodes)
+        for node in nodes:
+            if node.name in names and node.state == "RUNNING":
+                raise Failure(
+                    f"node {node.name} takes containers again: it was undrained meanwhile"
+                )
         time.sleep(PACE_S)
         nodes = client.nodes()
     if as_json:
@@ -360,13 +364,6 @@ def _finish(
     console = open_output()
     table = node_table(console, nodes, attributes=False)
     print_all(console, table if nodes else "No node is left.")
-
-
-def _check_drained(names: tuple[str, ...], found: tuple[Node, ...]) -> None:
-    """Raise Failure if a node was undrained while this command waits."""
-    for node in found:
-        if node.name in names and node.state == "RUNNING":
-            raise Failure(f"node {node.name} takes containers again: it was undrained meanwhile")
 
 
 @click.group()

@@ -67,7 +67,7 @@ def filter_options(verb: Verb) -> Verb:
     @click.option(
         "--month",
         metavar="YYYY-MM",
-        type=checked(_month),
+        type=checked(parse_month_ms),
         help="Ended in this month, instead of --since and --until.",
     )
     @list_options
@@ -119,10 +119,6 @@ def percent(ratio: float | None) -> str:
 
 def _moment(text: str) -> int:
     return parse_moment_ms(text, datetime.now().astimezone())
-
-
-def _month(text: str) -> tuple[int, int]:
-    return parse_month_ms(text)
 
 
 DEFAULT_LIMIT = 100

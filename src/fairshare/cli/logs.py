@@ -230,15 +230,11 @@ class Harmless:
         unfinished = None if final else re.search(_UNFINISHED, text)
         at = len(text) if unfinished is None else unfinished.start()
         text, self._rest = text[:at], text[at:]
-        return re.sub(_CONTROLS, lambda found: found[1] or _written_out(found[0]), text)
+        return re.sub(_CONTROLS, lambda found: found[1] or f"\\x{ord(found[0]):02x}", text)
 
     def end(self) -> str:
         """What was held back; colours end with it."""
         return self.add(b"", final=True) + "\x1b[0m"
-
-
-def _written_out(character: str) -> str:
-    return f"\\x{ord(character):02x}"
 
 
 def _on_a_terminal(line: str) -> str:

@@ -244,7 +244,7 @@ def _naming_a_full_disk(state_directory: Path) -> Iterator[None]:
 
 async def _run(make: "Callable[[], tuple[LiveServer, Sequence[AttachedServer]]]") -> None:
     server, attached = make()
-    await serve(server, _report_ready, attached)
+    await serve(server, lambda url: click.echo(f"listening on {url}"), attached)
     if any(server.left_running):
         click.echo(what_runs_on(*server.left_running))
 
@@ -318,10 +318,6 @@ def _stop_what_runs(settings: LiveSettings) -> None:
             " the server that leads has given them up",
             err=True,
         )
-
-
-def _report_ready(url: str) -> None:
-    click.echo(f"listening on {url}")
 
 
 READY = "listening on "

@@ -8,8 +8,8 @@ the reports about it that came before are decided.
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from operator import attrgetter
 
 import msgspec
@@ -97,16 +97,11 @@ class Inbox:
 
     def take_all(self) -> list[Pending]:
         """All inputs, in the order of their arrival."""
-        everything = sorted((*self._reports, *_flat(self._calls)), key=_ARRIVAL)
+        everything = sorted((*self._reports, *chain.from_iterable(self._calls)), key=_ARRIVAL)
         self._reports.clear()
         self._calls.clear()
         self.calls = 0
         return everything
-
-
-def _flat(calls: Iterable[Sequence[Pending]]) -> Iterator[Pending]:
-    for call in calls:
-        yield from call
 
 
 def _subject(input_: Input) -> ApplicationId | str | None:

@@ -235,7 +235,7 @@ def write_file(path: Path, content: bytes) -> None:
     share_file(path, (content,))
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(draft, "wb", opener=_private) as file:
+        with open(draft, "wb", opener=private) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -278,7 +278,8 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _private(path: str, flags: int) -> int:
+def private(path: str, flags: int) -> int:
+    """An opener of files that only their owner may read."""
     return os.open(path, flags, 0o600)
 
 

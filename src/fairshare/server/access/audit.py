@@ -7,7 +7,6 @@ otherwise a caller with many refusals could rotate everything else out.
 """
 
 import logging
-import os
 import time
 from io import TextIOWrapper
 from pathlib import Path
@@ -18,6 +17,7 @@ from fairshare.errors import FairshareError
 from fairshare.server.access.repeated_messages import OTHERS, RepeatedMessages
 from fairshare.server.access.tokens import masked
 from fairshare.server.event_log import LogFile
+from fairshare.server.state_directory import private
 
 FILE = "audit.log"
 LONGEST_TEXT = 512
@@ -44,7 +44,7 @@ class _PrivateFile(LogFile):
     """A log file that only its owner can read, from its first byte."""
 
     def _open(self) -> TextIOWrapper:
-        return open(self.baseFilename, "a", encoding="utf-8", opener=_private)
+        return open(self.baseFilename, "a", encoding="utf-8", opener=private)
 
 
 class AuditLog:
@@ -107,7 +107,3 @@ def redacted(text: str) -> str:
     '/x/fst_0a1b2c3d_...'
     """
     return masked(text)[:LONGEST_TEXT]
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -66,10 +66,6 @@ ALIVE: Final = "alive"
 first. A row does not keep its place in it."""
 
 
-def _is_over(one: ApplicationRow) -> bool:
-    return one.state in _ENDS
-
-
 def group_of(one: ApplicationRow) -> str:
     """The state of an application as a word of `GROUPS`: it runs if it has a container."""
     return _ENDS.get(one.state, "running" if one.containers else "waiting")
@@ -126,7 +122,7 @@ async def _ordered(
     if not column:
         return {number: rows[number] for number in reversed(rows)}
     if column == ALIVE:
-        over = {number: _is_over(rows[number]) for number in reversed(rows)}
+        over = {number: rows[number].state in _ENDS for number in reversed(rows)}
         # The sort is stable: the newest first also among the others.
         return {number: rows[number] for number in sorted(over, key=over.__getitem__, reverse=down)}
     now_ms = server_of(request).service.now_ms() if at_ms is None else at_ms

@@ -22,8 +22,6 @@ from fairshare.core.model.inputs import (
     SetSafeMode,
     UndrainNode,
 )
-from fairshare.engines.protocol import NodeOffer
-from fairshare.server.server import LiveServer
 from fairshare.server.views import filled
 from fairshare.server.web.actors import administrator_of, check_administrator
 from fairshare.server.web.answers import answer
@@ -164,7 +162,9 @@ async def undrain_nodes(request: Request) -> Response:
         return response
     for offer in server.engine.nodes():
         if offer.node in gone:
-            await server.service.ask(_joined(server, offer))
+            total = tuple(offer.resources.get(name, 0) for name in server.service.state.types.names)
+            joined = NodeJoined(offer.node, total, offer.rack, offer.attributes)
+            await server.service.ask(joined)
     return answer(node_rows(server))
 
 
@@ -195,11 +195,6 @@ async def _order(request: Request, orders: Sequence[Input]) -> Response:
     for order in orders:
         await server.service.ask(order)
     return answer(node_rows(server))
-
-
-def _joined(server: LiveServer, offer: NodeOffer) -> NodeJoined:
-    total = tuple(offer.resources.get(one, 0) for one in server.service.state.types.names)
-    return NodeJoined(offer.node, total, offer.rack, offer.attributes)
 
 
 ROUTES = [

@@ -110,7 +110,8 @@ async def events_of(
             pieces = await reader.take()
         if "changed" in kinds and service.version != version:
             version = service.version
-            pieces.append(_changed(version, alone="record" not in kinds))
+            data = {"version": version, "now_ms": time.time_ns() // 1_000_000}
+            pieces.append(_event("changed", data, None if "record" in kinds else version))
         if pieces:
             yield b"".join(pieces)
         if reader.over or service.stopping:
@@ -161,11 +162,6 @@ class _Reader:
             await run_in_threadpool(feed.check, self.last)
         found = feed.recent(self.last)
         return await run_in_threadpool(feed.older, self.last) if found is None else found
-
-
-def _changed(version: int, *, alone: bool) -> bytes:
-    data = {"version": version, "now_ms": time.time_ns() // 1_000_000}
-    return _event("changed", data, version if alone else None)
 
 
 def _event(kind: str, data: Mapping[str, object], number: int | None = None) -> bytes:
