@@ -36,12 +36,12 @@ from fairshare.core.model.resources import Resource, add
 from fairshare.core.record import Record
 from fairshare.core.schedulers.bookings import used_by
 from fairshare.core.schedulers.offers import Survey
-from fairshare.core.schedulers.past import budgets, pasts_of_queues, withheld
+from fairshare.core.schedulers.past import budgets, pasts_of_queues
 from fairshare.core.schedulers.views import QueueView
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
 from fairshare.server.insight.ledger_file import totals_of
-from fairshare.server.insight.shares import Shares
+from fairshare.server.insight.shares import Shares, beside_demand
 from fairshare.server.metric_families import (
     COUNTERS,
     GAUGES,
@@ -431,7 +431,7 @@ class StateMetrics:
         family = gauge("owed")
         types = self._service.state.types
         total = self._service.views.cluster.total
-        shares = Shares(queues, total, types, withheld(self._service.state))
+        shares = Shares(queues, total, types, beside_demand(self._service.state))
         for queue in queues:
             causes = self._causes.owed.get(queue.name)
             if causes is None:

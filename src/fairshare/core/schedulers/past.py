@@ -8,7 +8,7 @@ import msgspec
 from fairshare.api.fairness import Budget, PastUse
 from fairshare.core.model.applications import Application
 from fairshare.core.model.queues import ROOT, parent_name, parents_of
-from fairshare.core.model.resources import Resource, add, scale
+from fairshare.core.model.resources import Resource, add
 from fairshare.core.model.usage import BudgetUse, Ledger
 
 if TYPE_CHECKING:
@@ -123,21 +123,6 @@ def used_up(
     ledger = state.ledger.at(now_ms)
     uses = (use for use in ledger.budget_uses() if use.budget.key in over)
     return [_shown(state, ledger, use) for use in uses]
-
-
-def withheld(state: "State") -> dict[str, Resource]:
-    """What is asked for and withheld, as budgets are used up: by queue, with all below it."""
-    found: dict[str, Resource] = {}
-    if state.ledger is None or not state.ledger.over:
-        return found
-    for attempt in state.attempts.values():
-        queue = attempt.application.queue
-        for key in attempt.asks.withheld:
-            if (ask := key.anywhere) is not None:
-                amount = scale(ask.resource, ask.count)
-                for name in (queue, *parents_of(queue)):
-                    found[name] = add(found.get(name, state.none), amount)
-    return found
 
 
 def _shown(state: "State", ledger: Ledger, use: BudgetUse) -> Budget:

@@ -40,6 +40,7 @@ from fairshare.core.schedulers.entitlement import Obstacle
 from fairshare.core.schedulers.offers import Survey, accepts
 from fairshare.core.schedulers.protocol import PartitionLevel, Scheduler
 from fairshare.core.schedulers.reasons import Cause, Limits, Reason, brief_reasons
+from fairshare.server.insight.shares import lacking
 from fairshare.server.insight.why import Explanation
 
 
@@ -269,7 +270,7 @@ class Debts:
                 if (ask := key.anywhere) is not None:
                     lines[key.label].add(application, ask.resource, ask.count)
             if gangs and (paused := self._paused_gangs(application)):
-                lacks = total((_lacking(*one) for one in paused), len(state.none))
+                lacks = total((lacking(*one) for one in paused), len(state.none))
                 lines[_label(application)].add(application, lacks, 1)
         return lines
 
@@ -334,7 +335,7 @@ class Debts:
             reason = next((one for one in reasons if one.cause in causes), None)
             cause = OwedCause.GANG if reason is None else OF_LIMITS[reason.cause]
             for group, gang in self._paused_gangs(application):
-                self._take(gap, Claim(cause, application, _lacking(group, gang), reason))
+                self._take(gap, Claim(cause, application, lacking(group, gang), reason))
 
     def _claim_ask(
         self,
@@ -537,10 +538,6 @@ def _label(application: Application) -> str:
     """The partition in which an application runs without naming one."""
     label: str = getattr(application.attempt, "label", "")
     return label
-
-
-def _lacking(group: GroupProgress, gang: Gang) -> Resource:
-    return scale(group.spec.resource, max(0, len(group.waiting) - len(gang.held)))
 
 
 class OwedPart(OwedPartFields[ApplicationId], frozen=True):

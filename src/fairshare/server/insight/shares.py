@@ -2,22 +2,28 @@
 one sentence that says so.
 
 Reads only the views of one instant; decides nothing. A queue's entitlement is `min(demand, fair
-share)`; it is owed its entitlement minus its usage. What budgets withhold is demand, too, which the
-demand of schedulers does not have.
+share)`; it is owed its entitlement minus its usage. What budgets withhold and what paused gangs
+lack is demand, too, which the demand of schedulers does not have.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from fairshare.api.queues import ShareFields
+from fairshare.core.model.queues import parents_of
 from fairshare.core.model.resources import (
     MEMORY,
     Resource,
     ResourceTypes,
     add,
     positive,
+    scale,
     smallest,
     subtract,
 )
+from fairshare.core.model.state import Gang
+from fairshare.core.model.tasks import GroupProgress
+from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.views import QueueView
 
 
@@ -26,20 +32,20 @@ class Share(ShareFields[Resource], frozen=True):
 
 
 class Shares:
-    """The shares of all queues at one instant; `withheld` is what budgets withhold from each
-    (`core/schedulers/past.py`)."""
+    """The shares of all queues at one instant; `beside` is what is demanded beside the demand of
+    the scheduler."""
 
     def __init__(
         self,
         queues: Sequence[QueueView],
         total: Resource,
         types: ResourceTypes,
-        withheld: Mapping[str, Resource] = {},
+        beside: Sequence["Beside"] = (),
     ) -> None:
         self._queues = {queue.name: queue for queue in queues}
         self._total = total
         self._types = types
-        self._withheld = withheld
+        self._beside = beside
         self._over = _over_their_share(queues, len(total))
 
     def of(self, queue: QueueView) -> Share:
@@ -74,21 +80,24 @@ class Shares:
 
     def _demand(self, queue: QueueView) -> Resource:
         """What it uses and asks for."""
-        withheld = self._withheld.get(queue.name)
-        return queue.demand if withheld is None else add(queue.demand, withheld)
+        demand = queue.demand
+        for one in self._beside:
+            if queue.name in one.amounts:
+                demand = add(demand, one.amounts[queue.name])
+        return demand
 
     def _dominant(self, queue: QueueView, measured: tuple[int, ...]) -> int:
         """The index of the type of which the queue uses the largest fraction of the cluster; among
-        equals, of which it is entitled to the largest fraction, and then, of which most is
-        withheld."""
+        equals, of which it is entitled to the largest fraction, and then, of which most is demanded
+        beside the demand of the scheduler."""
         demand = self._demand(queue)
-        withheld = self._withheld.get(queue.name, (0,) * len(demand))
+        beside = subtract(demand, queue.demand)
 
         def parts(place: int) -> tuple[float, float, float, int]:
             due = min(demand[place], queue.fair_share[place])
             all_of_it = self._total[place] or 1
             used = queue.used[place] / all_of_it
-            return used, due / all_of_it, withheld[place] / all_of_it, -place
+            return used, due / all_of_it, beside[place] / all_of_it, -place
 
         return max(measured, key=parts)
 
@@ -98,10 +107,14 @@ class Shares:
 
     def _sentence(self, queue: QueueView, state: str, place: int, borrower: str | None) -> str:
         name = self._types.names[place]
-        lines = queue.used, queue.fair_share, queue.demand, self._withheld.get(queue.name)
-        used, fair, demand, withheld = (0 if line is None else line[place] for line in lines)
-        if withheld and not demand:
-            return f"A budget that is used up withholds all it asks for: {amount(withheld, name)}."
+        used, fair, demand = (line[place] for line in (queue.used, queue.fair_share, queue.demand))
+        beside = [
+            f"{one.words} {amount(value, name)}."
+            for one in self._beside
+            if queue.name in one.amounts and (value := one.amounts[queue.name][place])
+        ]
+        if beside and not demand:
+            return " ".join(beside)
         share = "guaranteed capacity" if queue.capacity is not None else "fair share"
         match state:
             case "idle":
@@ -122,9 +135,7 @@ class Shares:
                 )
             case _:
                 text = self._owed_sentence(queue, place, borrower)
-        if withheld:
-            text += f" A budget that is used up withholds {amount(withheld, name)} it asks for."
-        return text + _held_back(queue)
+        return " ".join((text, *beside)) + _held_back(queue)
 
     def _owed_sentence(self, queue: QueueView, place: int, borrower: str | None) -> str:
         name = self._types.names[place]
@@ -149,6 +160,52 @@ class Shares:
     def _queues_root_used(self, place: int) -> int:
         root = next(iter(self._queues.values()), None)
         return 0 if root is None else root.used[place]
+
+
+class Beside(NamedTuple):
+    """What is demanded and is not a part of a scheduler's demand, in words, and how much of it by
+    queue, with all below it."""
+
+    words: str
+    amounts: Mapping[str, Resource]
+
+
+def beside_demand(state: State) -> tuple[Beside, ...]:
+    """What budgets withhold, and what gangs lack whose asks are taken back until all of it fits."""
+    ledger = state.ledger
+    budgets = ledger is not None and ledger.over
+    kinds = (
+        ("A budget that is used up withholds", _withheld(state) if budgets else ()),
+        ("Gangs that wait until all of them fit lack", _lacking(state) if state.gangs else ()),
+    )
+    found = []
+    for words, parts in kinds:
+        amounts: dict[str, Resource] = {}
+        for queue, resource in parts:
+            for name in (queue, *parents_of(queue)):
+                amounts[name] = add(amounts.get(name, state.none), resource)
+        if amounts:
+            found.append(Beside(words, amounts))
+    return tuple(found)
+
+
+def _withheld(state: State) -> Iterator[tuple[str, Resource]]:
+    for attempt in state.attempts.values():
+        for key in attempt.asks.withheld:
+            if (ask := key.anywhere) is not None:
+                yield attempt.application.queue, scale(ask.resource, ask.count)
+
+
+def _lacking(state: State) -> Iterator[tuple[str, Resource]]:
+    for (number, group), gang in state.gangs.items():
+        if gang.paused:
+            application = state.applications[number]
+            yield application.queue, lacking(application.tasks.groups[group], gang)
+
+
+def lacking(group: GroupProgress, gang: Gang) -> Resource:
+    """What a gang lacks that is paused."""
+    return scale(group.spec.resource, max(0, len(group.waiting) - len(gang.held)))
 
 
 def used_share(used: Resource, total: Resource) -> float:

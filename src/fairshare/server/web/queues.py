@@ -32,11 +32,11 @@ from fairshare.api.queues import Share as NamedShare
 from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.queues import parent_name, parents_of
 from fairshare.core.model.resources import Resource, ResourceTypes, positive, smallest, subtract
-from fairshare.core.schedulers.past import with_past, withheld
+from fairshare.core.schedulers.past import with_past
 from fairshare.core.schedulers.views import CapacityView, QueueView
 from fairshare.errors import InputError
 from fairshare.server.insight.owed import Claim, Debts, OwedPart, owed_parts
-from fairshare.server.insight.shares import Share, Shares, used_share
+from fairshare.server.insight.shares import Share, Shares, beside_demand, used_share
 from fairshare.server.insight.why import Explanation, words_of
 from fairshare.server.past_views import PastView, Point
 from fairshare.server.server import LiveServer
@@ -62,7 +62,7 @@ async def list_queues(request: Request) -> Response:
         queues = await made_in_slices(service.views.queues_in_steps())
         total = service.views.cluster.total
         queues = with_past(service.state, queues, service.now_ms())
-        shares = Shares(queues, total, types, withheld(service.state))
+        shares = Shares(queues, total, types, beside_demand(service.state))
         return answer(await _queues(None, queues, total, types, shares))
     moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
     queues, total = moment.queues, moment.cluster.total
@@ -136,7 +136,7 @@ async def explain_owed(request: Request) -> Response:
     if view is None:
         raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
     name = view.name
-    shares = Shares(views.queues, views.cluster.total, state.types, withheld(state))
+    shares = Shares(views.queues, views.cluster.total, state.types, beside_demand(state))
     share = shares.of(view)
     place = state.types.names.index(share.dominant)
     owed = share.owed[place]
@@ -246,7 +246,7 @@ async def show_tree(request: Request) -> Response:
         queues = await made_in_slices(service.views.queues_in_steps())
         total = service.views.cluster.total
         queues = with_past(service.state, queues, service.now_ms())
-        reckoned = Shares(queues, total, types, withheld(service.state))
+        reckoned = Shares(queues, total, types, beside_demand(service.state))
     shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
     shown: Collection[str] = shares
     if len(queues) > ALL_UP_TO:

@@ -2,10 +2,13 @@
 
 import msgspec
 import pytest
+from tests.unit.core.schedulers.waiting import Cluster, ask, fair
+from tests.unit.server.insight.test_situations import gang_of
 
+from fairshare.core.model.inputs import GangDue
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.views import QueueView
-from fairshare.server.insight.shares import Shares
+from fairshare.server.insight.shares import Beside, Shares, beside_demand
 
 TYPES = ResourceTypes()
 TOTAL = (102_400, 100)
@@ -27,8 +30,8 @@ def queue(name: str, used, demand, fair, **more) -> QueueView:
 def share_of(view: QueueView, *others: QueueView, withheld=None):
     used = tuple(sum(amounts) for amounts in zip(*(q.used for q in (view, *others)), strict=True))
     root = queue("root", used, TOTAL, TOTAL)
-    amounts = {} if withheld is None else {view.name: withheld}
-    return Shares((root, view, *others), TOTAL, TYPES, amounts).of(view)
+    beside = () if withheld is None else (Beside("A budget withholds", {view.name: withheld}),)
+    return Shares((root, view, *others), TOTAL, TYPES, beside).of(view)
 
 
 def test_a_queue_without_demand_is_idle():
@@ -47,21 +50,15 @@ def test_a_queue_with_all_it_asks_for_is_served():
 @pytest.mark.parametrize(
     ("used", "demand", "fair", "state", "sentence"),
     [
-        (0, 0, 0, "full", "A budget that is used up withholds all it asks for: 6 GiB."),
-        (
-            4,
-            4,
-            4,
-            "full",
-            "Uses 4 GiB. A budget that is used up withholds 6 GiB it asks for.",
-        ),
+        (0, 0, 0, "full", "A budget withholds 6 GiB."),
+        (4, 4, 4, "full", "Uses 4 GiB. A budget withholds 6 GiB."),
         (
             4,
             4,
             8,
             "owed",
-            "Receives 4 GiB of the 8 GiB it is entitled to; 4 GiB are owed. A budget that is used"
-            " up withholds 6 GiB it asks for.",
+            "Receives 4 GiB of the 8 GiB it is entitled to; 4 GiB are owed."
+            " A budget withholds 6 GiB.",
         ),
     ],
 )
@@ -128,3 +125,20 @@ def test_applications_that_a_limit_holds_back_are_counted_in_the_sentence():
     assert share_of(view).sentence.endswith(" One application is held back by a limit.")
     view = queue("root.a", (GIB, 1), (GIB, 1), (50 * GIB, 50), pending_applications=1_200)
     assert share_of(view).sentence.endswith(" 1,200 applications are held back by limits.")
+
+
+def test_what_a_paused_gang_lacks_is_asked_for():
+    cluster = Cluster("fair", fair())
+    cluster.submit(ask(4), queue="root.b")
+    cluster.run()
+    gang = cluster.submit(**gang_of(6))
+    cluster.run()
+    cluster.manager.handle(30_000, GangDue(gang, 0))
+    scheduler = cluster.manager.scheduler
+    views = {one.name: one for one in scheduler.queue_views(30_000)}
+    beside = beside_demand(scheduler.state)
+    shares = Shares(tuple(views.values()), scheduler.state.total, TYPES, beside)
+    share = shares.of(views["root.a"])
+    assert (share.state, share.owed[0]) == ("owed", 4 * GIB)
+    assert share.sentence.endswith("Gangs that wait until all of them fit lack 6 GiB.")
+    assert shares.of(views["root.b"]).sentence == "Has all it asks for: 4 GiB."

@@ -39,7 +39,7 @@ async def test_readers_see_the_past_and_the_budgets(page):
     assert queues["root.a"]["past"]["half_life_s"] == 7 * 86_400
     assert queues["root.a"]["past"]["factor"] == pytest.approx(1, abs=0.01)
     assert queues["root"]["past"]["factor"] is None
-    withheld = "A budget that is used up withholds all it asks for: 2 GiB."
+    withheld = "A budget that is used up withholds 2 GiB."
     assert queues["root.b"]["share"]["sentence"] == withheld
     assert (await page.get("/queues/root.b/owed")).json()["sentence"] == withheld
     tree = (await page.get("/pages/tree")).json()["queues"]
