@@ -248,26 +248,6 @@ def test_temporary_files_have_a_folder_of_their_own_that_ends_with_the_container
     until(lambda: list((scratch.parent / "deleted").iterdir()) == [])
 
 
-def test_an_empty_folder_of_temporary_files_is_deleted_with_the_other_files_of_its_container(
-    engine, state
-):
-    local, reports = engine
-    local.launch(shell(1, 'rm "$(mktemp)"'))
-    local.launch(shell(2, "mktemp"))
-    for number in (1, 2):
-        reports.exited(container_id(1, 1, number))
-    until(lambda: not any((state / "scratch").iterdir()))
-    until(lambda: not any((state / "deleted").iterdir()))
-    kept = [
-        local.files(APPLICATION, shell(number, "").container_name).spent_scratch
-        for number in (1, 2)
-    ]
-    assert [folder.exists() for folder in kept] == [True, False]
-    local.prune(APPLICATION)
-    until(lambda: not any((state / "deleted").iterdir()))
-    assert not kept[0].exists()
-
-
 def test_what_is_mounted_over_temporary_files_is_not_looked_at_and_they_end_without_it(
     engine, state
 ):

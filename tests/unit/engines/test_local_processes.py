@@ -278,11 +278,11 @@ def test_an_exit_that_cannot_be_read_now_is_read_later(directory, watcher, monke
     refused = threading.Event()
     read = adoption.read_exit
 
-    def full(of: ContainerDirectory) -> ContainerExited | None:
+    def full(of: ContainerDirectory, launch: Launch | None = None) -> ContainerExited | None:
         if not refused.is_set():
             refused.set()
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        return read(of)
+        return read(of, launch)
 
     def report(message: Input) -> None:
         reported.append(message)

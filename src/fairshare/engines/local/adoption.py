@@ -167,10 +167,13 @@ def _launch_as_written(directory: ContainerDirectory) -> Launch | None:
         return None
 
 
-def read_exit(directory: ContainerDirectory) -> ContainerExited | None:
-    """How a container ended; None if it has not ended, or its file is invalid.
+def read_exit(
+    directory: ContainerDirectory, launch: Launch | None = None
+) -> ContainerExited | None:
+    """How a container ended; None if it has not ended, or its file is invalid. Its order is read,
+    too, unless it is given.
 
-    Raises OSError if the file cannot be read now.
+    Raises OSError if a file cannot be read now.
     """
     try:
         value = read_json(directory.exit)
@@ -183,7 +186,7 @@ def read_exit(directory: ContainerDirectory) -> ContainerExited | None:
                 raise ValueError(f"not only {', '.join(known)}")
             flags = {name: value.get(name, 0) != 0 for name in ("cannot_start", "node_failed")}
             return msgspec.convert({**value, **flags}, ContainerExited)
-        launch = _launch_as_written(directory)  # its groups say nothing of its end
+        launch = launch or _launch_as_written(directory)  # its groups say nothing of its end
         return None if launch is None else exited(Ending.decode(value), launch, directory.stderr)
     except (KeyError, TypeError, ValueError) as error:
         _warn(directory.exit, error)

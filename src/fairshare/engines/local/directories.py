@@ -7,7 +7,6 @@
     call.pickle   a Python call            result.pickle   what the call returned
     secrets.json  secret variables, until it starts
     returned/     the result of a call that runs under a user's account
-    scratch/      its TMPDIR, when it has ended and left that empty
 
 Must stay light, as supervisors use it: nothing of the model.
 """
@@ -151,11 +150,6 @@ class ContainerDirectory:
         return self.path.parents[2] / SCRATCH / f"{container:x}"
 
     @property
-    def spent_scratch(self) -> Path:
-        """Where that directory is kept if the container has left it empty."""
-        return self.path / SCRATCH
-
-    @property
     def call(self) -> Path:
         """The Python call that it runs."""
         return self.path / "call.pickle"
@@ -189,9 +183,12 @@ class ContainerDirectory:
         and no access to the others.
         """
         # Whatever the umask is: others must not put anything there.
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.path, self.work):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        except FileNotFoundError:  # the first one of its application
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        self.work.mkdir(mode=0o700, exist_ok=True)
         if call:
             self._put_call(call)
         if owner is not None:
@@ -238,8 +235,8 @@ class ContainerDirectory:
     def settle(self) -> None:
         """Mark its end as reported, and delete its call, as far as possible.
 
-        No other file is deleted, nor an empty directory: ext4 does not use the inode of a deleted
-        file again for minutes, and each new file searches past all of these.
+        No other file is deleted, nor the empty working directory: ext4 does not use the inode of a
+        deleted file again for minutes, and each new file searches past all of these.
         """
         with contextlib.suppress(OSError):
             self.call.unlink(missing_ok=True)

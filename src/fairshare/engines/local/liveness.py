@@ -143,7 +143,7 @@ class Liveness:
         if self.watched.get(str(watched.directory.path)) is not watched:
             return  # it was removed in this round
         try:
-            exited = adoption.read_exit(watched.directory)
+            exited = adoption.read_exit(watched.directory, watched.launch)
         except OSError as error:
             _log.warning("how %s ended cannot be read yet: %s", watched.directory.path, error)
             self._close_pidfd(watched)
@@ -183,8 +183,7 @@ class Liveness:
             adoption.remove_empty_bases(watched.launch, self._bases)
 
     def _end_scratch(self, watched: Watched) -> None:
-        """Delete the temporary files of a container that has ended. An empty directory goes to its
-        other files, and is deleted with them: see `ContainerDirectory.settle`."""
+        """Delete the temporary files of a container that has ended."""
         scratch = watched.directory.scratch(watched.container)
         private = watched.launch.private_tmp
         if not private and watched.launch.environment.get("TMPDIR") != str(scratch):
@@ -192,12 +191,12 @@ class Liveness:
         if private:
             with contextlib.suppress(OSError):  # mostly it is empty
                 Path(private).rmdir()
-        ended = move_scratch(scratch, watched.directory.spent_scratch)
-        if ended != scratch:
-            with os.scandir(ended) as entries:
-                if next(entries, None) is None:
-                    return
-        self._discard(ended)
+        try:
+            scratch.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError:  # it has content, or something is mounted over it
+            self._discard(move_scratch(scratch))
 
     def report_start(self, watched: Watched) -> None:
         """Report once that a container runs."""

@@ -140,11 +140,11 @@ def private_tmp_in(scratch: Path, uid: int, gid: int) -> Path:
     return scratch / f"{_PRIVATE_TMP}{uid}-{gid}"
 
 
-def move_scratch(scratch: Path, ended: Path) -> Path:
+def move_scratch(scratch: Path) -> Path:
     """Move the temporary files of a container that has ended, and release them; returns where they
     are then. What a user has mounted over them cannot be moved, and root looks at none of it."""
     try:
-        scratch.rename(ended)
+        ended = scratch.rename(scratch.with_name(f"{scratch.name}-ended"))
     except OSError:
         return scratch
     release_scratch(ended)

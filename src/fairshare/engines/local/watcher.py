@@ -115,7 +115,7 @@ class Watcher:
                 self._discard_scratch(path)
 
     def _discard_scratch(self, path: Path) -> None:
-        self._removal.discard(move_scratch(path, path.with_name(f"{path.name}-ended")))
+        self._removal.discard(move_scratch(path))
 
     def end_remaining(self, patience_s: float) -> list[str]:
         """End the containers still watched, without the thread; returns the names of those that
