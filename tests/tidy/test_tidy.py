@@ -130,7 +130,28 @@ def open_start(name: str, text: str) -> list[Place]:
     ]
 
 
+def hidden_annotation(name: str, text: str) -> list[Place]:
+    """Annotations of a class that mean a name outside, and get that of the class: Python 3.14 looks
+    for it when somebody asks, and the class has all its names then."""
+    places: list[Place] = []
+    for body in (node.body for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)):
+        fields = [node for node in body if isinstance(node, ast.AnnAssign)]
+        methods = [node for node in body if isinstance(node, ast.FunctionDef)]
+        own = {node.name for node in methods} | {ast.unparse(node.target) for node in fields}
+        parts: list[ast.AST] = [field.annotation for field in fields]
+        for method in methods:
+            parts += [method.args, *([method.returns] if method.returns else [])]
+        places += [
+            f"{name}:{node.lineno}: {node.id} is a name of the class, too"
+            for part in parts
+            for node in ast.walk(part)
+            if isinstance(node, ast.Name) and node.id in own
+        ]
+    return places
+
+
 MODULE_RULES: tuple[Rule, ...] = (
+    hidden_annotation,
     missing_docstring,
     open_start,
     vague_name,
@@ -157,6 +178,8 @@ def test_no_file_has_text_that_does_not_belong_here() -> None:
 
 
 BREAKING_SAMPLES: tuple[tuple[Rule, str, str], ...] = (
+    (hidden_annotation, "m.py", "class A:\n    b: b.C\n"),
+    (hidden_annotation, "m.py", "class A:\n    def b(self) -> b: ...\n"),
     (missing_docstring, "m.py", "x = 1\n"),
     (vague_name, "manager/utils.py", ""),
     (vague_name, "helpers/order.py", ""),
@@ -180,6 +203,7 @@ def test_a_rule_finds_what_breaks_it(rule: Rule, name: str, text: str) -> None:
 
 
 KEEPING_SAMPLES: tuple[tuple[Rule, str, str], ...] = (
+    (hidden_annotation, "m.py", "class A:\n    b: c.b = b\n"),
     (missing_docstring, "m.py", '"""Owns m."""\n'),
     (vague_name, "schedulers/fair/order.py", ""),
     (asserted_queue, "m.py", "assert ask is not None\nif leaf is None: ...\n"),

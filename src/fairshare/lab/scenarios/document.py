@@ -17,11 +17,11 @@ from fairshare.documents.structs import NOT_A_KEY, At, Doc, read
 from fairshare.documents.values import TEXT, TEXTS, Reader, Value, by_name, choice, unknown_word
 from fairshare.documents.yaml_tree import read_yaml
 from fairshare.errors import ConfigurationError, FairshareError
-from fairshare.lab.scenarios import steps
 from fairshare.lab.scenarios.expectations import CHECKS, JOB_CHECKS, read_checks
 from fairshare.lab.scenarios.files import RULE, fill_in
 from fairshare.lab.scenarios.job_steps import JOB_STEPS, JOBS
 from fairshare.lab.scenarios.steps import PROPERTIES, REFUSAL, STEPS, Expect, Step, read_step
+from fairshare.lab.scenarios.steps import Node as NodeOfScenario
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.registry import all_families, family_of_public_name
 from fairshare.settings.shell import FILE as OWN_FILE
@@ -120,7 +120,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         Doc("the groups of each user, primary group first"),
     ] = {}
     nodes: Annotated[
-        tuple[steps.Node, ...],
+        tuple[NodeOfScenario, ...],
         Doc("the cluster at the start", words="list of [nodes](#a-node)"),
     ] = ()
     error: Annotated[

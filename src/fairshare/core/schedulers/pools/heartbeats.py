@@ -13,9 +13,8 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.ordering import Entry
-from fairshare.core.schedulers.pools import load
 from fairshare.core.schedulers.pools.jobs import Job, allowed_level, nearest
-from fairshare.core.schedulers.pools.load import may_launch
+from fairshare.core.schedulers.pools.load import NodeLoad, may_launch, may_take
 from fairshare.core.schedulers.pools.naming import properties_of
 from fairshare.core.schedulers.pools.preemption import timed_out
 from fairshare.core.schedulers.pools.service_orders import Entrant, Line, OwedOrders, ShareOrders
@@ -47,10 +46,10 @@ class Offer:
         """Tasks of a kind on the node."""
         return self.node.used[self.state.places[kind]]
 
-    def load(self, kind: int) -> load.NodeLoad:
+    def load(self, kind: int) -> NodeLoad:
         """The values passed to a load manager."""
         state, place = self.state, self.state.places[kind]
-        return load.NodeLoad(
+        return NodeLoad(
             node=self.node.name,
             slots=SLOTS[kind],
             node_slots=self.node.total[place],
@@ -65,7 +64,7 @@ class Offer:
     def may_take(self, kind: int) -> bool:
         """Whether the node has a free slot that the load manager allows to be used."""
         settings = self.state.settings
-        return self.free(kind) > 0 and load.may_take(
+        return self.free(kind) > 0 and may_take(
             settings.load_manager, settings.generation, self.load(kind)
         )
 
