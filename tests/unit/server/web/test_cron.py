@@ -133,7 +133,7 @@ async def test_a_job_that_queues_is_submitted_once_when_the_last_application_has
 async def test_a_job_that_replaces_kills_the_last_application(page, clock):
     await add(page, overlap="replace")
     clock.pass_day()
-    await runs(page, 1)
+    await runs(page, 1, "submitted")
     clock.pass_day()
     second, first = await runs(page, 2, "submitted", "submitted")
     assert (first["state"], second["state"] != "KILLED") == ("KILLED", True)
@@ -198,7 +198,7 @@ async def test_what_cannot_be_a_job_is_refused_at_once(page, fields, words):
 async def test_jobs_and_a_run_that_waits_survive_the_server(page, clock, server_settings, tmp_path):
     await add(page, overlap="queue")
     clock.pass_day()
-    await runs(page, 1)
+    await runs(page, 1, "submitted")
     await page.server.end()
     engine = ManualEngine(tmp_path / "again", page.engine.nodes()[0], stops=False)
     again = LiveServer(server_settings, lambda settings, path: engine)
