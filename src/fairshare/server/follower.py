@@ -195,8 +195,9 @@ class Follower:
             earlier = self._kept[key] = _Kept(found, now_s, sequence)
         try:
             async with asyncio.timeout(within_s):
-                answer: _Answer = await asyncio.shield(earlier.found)
-                return answer
+                await asyncio.wait([earlier.found])  # not `shield`, which logs what comes too late
+            answer: _Answer = earlier.found.result()
+            return answer
         except TimeoutError:
             raise self._late(within_s) from None
         except asyncio.CancelledError:

@@ -32,12 +32,13 @@ async def to_the_end(
     closes the file next, and its directory may be deleted after that."""
     work = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **options))
     try:
-        return await asyncio.shield(work)
+        await asyncio.wait([work])  # unlike `shield` it logs no error of work that was cancelled
     except asyncio.CancelledError:
         await asyncio.wait([work])
         if not work.cancelled():
             work.exception()  # retrieved, or asyncio would log it
         raise
+    return work.result()
 
 
 BUSY_S: Final = 10.0

@@ -147,5 +147,7 @@ def _text(source: str) -> str:
         if len(data) > MOST_BYTES:
             raise Failure(f"--cluster-from {source} has more than {MOST_BYTES:,} bytes")
         return bytes(data).decode()
-    except (OSError, urllib.error.URLError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it is the answer, too
         raise Failure(f"--cluster-from: cannot read {source}: {cause(error)}") from error

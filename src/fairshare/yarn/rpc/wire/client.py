@@ -240,7 +240,8 @@ class RpcClient:
             task = asyncio.get_running_loop().create_task(self._open(peer))
             task.add_done_callback(_is_lost)  # which takes note of an error without a caller
             self._connections[peer] = task
-        return await asyncio.shield(task)
+        await asyncio.wait([task])  # unlike `shield` it logs no error that has no caller left
+        return task.result()
 
     async def _open(self, peer: _Peer) -> _Connection:
         connection = _Connection(peer, self._client_id)
