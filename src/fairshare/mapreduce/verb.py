@@ -54,8 +54,12 @@ def parse_bytes(text: str) -> int:
 @click.option(
     "--output", metavar="DIR", required=True, help="The output directory, which must not exist yet."
 )
-@click.option("--mapper", metavar="CMD", default=IDENTITY, help="A shell command. [cat]")
-@click.option("--reducer", metavar="CMD", help="[default: the sorted lines are the result]")
+@click.option("--mapper", metavar="CMD", default=IDENTITY, help="A shell command. [default: cat]")
+@click.option(
+    "--reducer",
+    metavar="CMD",
+    help="A shell command. [default: none, the sorted lines are the result]",
+)
 @click.option(
     "--combiner", metavar="CMD", help="A shell command that reduces the output of each map."
 )
@@ -64,7 +68,7 @@ def parse_bytes(text: str) -> int:
     metavar="N",
     type=Whole(0, MOST_TASKS),
     default=1,
-    help="The number of reduces; 0 for none. [1]",
+    help="The number of reduces; 0 for none. [default: 1]",
 )
 @click.option(
     "--maps",
@@ -74,22 +78,26 @@ def parse_bytes(text: str) -> int:
     help="The approximate minimum number of maps.",
 )
 @click.option(
-    "--split-size", "split_bytes", metavar="S", type=checked(parse_bytes, "SIZE"), help="[128m]"
+    "--split-size",
+    "split_bytes",
+    metavar="S",
+    type=checked(parse_bytes, "SIZE"),
+    help="The size of a split of the input. [default: 128m]",
 )
 @click.option("--recursive", is_flag=True, help="Also read subdirectories.")
 @click.option(
     "--key-fields",
     metavar="N",
     type=Whole(1),
-    help="The number of fields of a mapper's line that form the key. [1]",
+    help="The number of fields of a mapper's line that form the key. [default: 1]",
 )
 @click.option(
     "--partition-fields",
     metavar="N",
     type=Whole(1),
-    help="The number of fields of the key that determine the reduce. [all]",
+    help="The number of fields of the key that determine the reduce. [default: all]",
 )
-@click.option("--field-separator", metavar="C", help="The separator of fields. [a tab]")
+@click.option("--field-separator", metavar="C", help="The separator of fields. [default: a tab]")
 @click.option("--queue", metavar="Q", help="The queue. [default: selected by the placement rules]")
 @click.option("--pool", metavar="P", help="The same as --queue root.P.")
 @click.option("--user", metavar="U", help="The job's user. [default: the current user]")
@@ -99,22 +107,28 @@ def parse_bytes(text: str) -> int:
 )
 @tags_option
 @click.option(
-    "--memory", "memory_mb", metavar="M", type=MEMORY, help="The memory of each task. [1g]"
+    "--memory", "memory_mb", metavar="M", type=MEMORY, help="The memory of each task. [default: 1g]"
 )
-@click.option("--reduce-memory", "reduce_memory_mb", metavar="M", type=MEMORY, help="[--memory]")
+@click.option(
+    "--reduce-memory",
+    "reduce_memory_mb",
+    metavar="M",
+    type=MEMORY,
+    help="The memory of each reduce. [default: --memory]",
+)
 @click.option(
     "--sort-memory",
     "sort_memory_mb",
     metavar="M",
     type=MEMORY,
-    help="The part of a map's memory for its output. [a quarter]",
+    help="The part of a map's memory for its output. [default: a quarter]",
 )
-@click.option("--vcores", metavar="V", type=Whole(1), help="The vcores of each task. [1]")
+@click.option("--vcores", metavar="V", type=Whole(1), help="The vcores of each task. [default: 1]")
 @click.option(
     "--max-attempts",
     metavar="N",
     type=Whole(1, 1000),
-    help="The number of failures of a task that fail the job. [4]",
+    help="The number of failures of a task that fail the job. [default: 4]",
 )
 @click.option(
     "--time-limit",
@@ -127,7 +141,7 @@ def parse_bytes(text: str) -> int:
     "--slow-start",
     metavar="F",
     type=Number(0, 1),
-    help="The fraction of maps that must be done before reduces start. [1.0]",
+    help="The fraction of maps that must be done before reduces start. [default: 1.0]",
 )
 @click.option("--speculative", is_flag=True, help="Start second attempts of slow tasks.")
 @click.option(
@@ -135,7 +149,7 @@ def parse_bytes(text: str) -> int:
     "speculation_delay_ms",
     metavar="T",
     type=DURATION,
-    help="The minimum run time before a second attempt. [10s]",
+    help="The minimum run time before a second attempt. [default: 10s]",
 )
 @click.option("--host", "hosts", metavar="H", multiple=True, help="A node that has the input.")
 @click.option(

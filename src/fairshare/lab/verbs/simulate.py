@@ -136,8 +136,10 @@ class Options(msgspec.Struct):
     " ResourceManager's address, or a file with the output of `scontrol show nodes`"
     " or `sinfo -N -o '%N %c %m %G'`.",
 )
-@click.option("--node-memory-mb", type=MEMORY_OPTION, help="The memory of each node. [8192]")
-@click.option("--node-vcores", type=Whole(1), help="The vcores of each node. [8]")
+@click.option(
+    "--node-memory-mb", type=MEMORY_OPTION, help="The memory of each node. [default: 8192]"
+)
+@click.option("--node-vcores", type=Whole(1), help="The vcores of each node. [default: 8]")
 @click.option(
     "--until",
     type=DURATION,
