@@ -75,6 +75,7 @@ def test_a_standby_and_an_address_without_a_server_lead_to_the_other_one(servers
     assert leading.asked == 3
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_an_asynchronous_client_does_so_too(servers):
     standby, leading = servers(False), servers(True)
@@ -82,6 +83,7 @@ async def test_an_asynchronous_client_does_so_too(servers):
         assert not await client.applications()
 
 
+@pytest.mark.slow
 def test_a_call_waits_until_one_of_the_servers_leads(servers):
     one, two = servers(False), servers(False)
     threading.Timer(0.2, setattr, (two, "leads", True)).start()
@@ -99,6 +101,7 @@ async def test_an_asynchronous_call_waits_so_too(servers):
         assert not await client.applications()
 
 
+@pytest.mark.slow
 def test_no_server_that_leads_is_an_error_at_last(servers, monkeypatch):
     monkeypatch.setattr("fairshare.client.connection.LEADER_S", 0.6)
     one, two = servers(False), servers(False)
@@ -120,6 +123,7 @@ def test_addresses_without_a_server_are_an_error_at_once():
         client.applications()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopping_leads_to_the_other_one(servers):
     stopping, leading = servers(True), servers(True)
     stopping.stops = True

@@ -309,6 +309,7 @@ async def test_settings_that_the_scheduler_refuses_raise_an_error(settings, engi
     await server.close()
 
 
+@pytest.mark.slow
 async def test_the_log_describes_events_in_words(server, engine):
     await server.service.ask(ONE_TASK)
     (container,) = await launched(server, engine)

@@ -20,6 +20,7 @@ def log_normal(draw, median_ms, spread=1.0):
     return lambda: round(median_ms * draw.lognormvariate(0, spread))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("median_ms", [5_000, 60_000, 600_000])
 @pytest.mark.parametrize("part", [0.5, 0.9])
 def test_the_coverage_comes_to_what_it_shall_be_whatever_is_drawn(median_ms, part):
@@ -29,6 +30,7 @@ def test_the_coverage_comes_to_what_it_shall_be_whatever_is_drawn(median_ms, par
     assert part - 0.03 <= met <= part + 0.03
 
 
+@pytest.mark.slow
 def test_the_coverage_follows_a_workload_that_changes():
     draw = random.Random(2)
     instants = iter(range(10_000))

@@ -76,6 +76,7 @@ def long_and_short():
     return [job(n, (MINUTE_MS, HOUR_MS)[n % 2]) for n in range(60)]
 
 
+@pytest.mark.slow
 def test_what_still_runs_counts_with_what_it_may_take():
     jobs = [*long_and_short(), job(600_000, MINUTE_MS)]
     times = ends(jobs, 601_000, 61)
@@ -83,11 +84,13 @@ def test_what_still_runs_counts_with_what_it_may_take():
     assert 10 <= later <= 30  # of what has ended by then all took a minute
 
 
+@pytest.mark.slow
 def test_a_server_that_has_restarted_draws_from_the_same_donors():
     jobs = [*long_and_short(), job(600_000, MINUTE_MS)]
     assert ends(jobs, 601_000, 61, restarted=True) == ends(jobs, 601_000, 61)
 
 
+@pytest.mark.slow
 def test_what_runs_is_drawn_among_what_ran_for_longer():
     jobs = [*(job(n, (MINUTE_MS, HOUR_MS)[n % 2]) for n in range(40)), job(HOUR_MS, HOUR_MS)]
     at_ms = HOUR_MS + 10 * MINUTE_MS
@@ -96,6 +99,7 @@ def test_what_runs_is_drawn_among_what_ran_for_longer():
     assert abs(middle(times) - 50 * MINUTE_MS) < 5_000
 
 
+@pytest.mark.slow
 def test_the_fewer_ran_for_as_long_the_more_likely_something_goes_on_for_longer():
     def late(count):
         """In how many draws a job of 10 minutes takes longer than the longest of so many."""
@@ -109,6 +113,7 @@ def test_the_fewer_ran_for_as_long_the_more_likely_something_goes_on_for_longer(
     assert 8 <= late(1) <= 32
 
 
+@pytest.mark.slow
 def test_what_has_run_for_longer_than_all_others_goes_on():
     jobs = [*(job(n, MINUTE_MS) for n in range(30)), job(0, 5 * DAY_MS, name="endless")]
     times = ends(jobs, 2 * DAY_MS, 2)
@@ -116,6 +121,7 @@ def test_what_has_run_for_longer_than_all_others_goes_on():
     assert middle(times) > HOUR_MS
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_what_would_run_for_longer():
     jobs = [
         *(job(n, HOUR_MS) for n in range(30)),
@@ -125,6 +131,7 @@ def test_a_time_limit_ends_what_would_run_for_longer():
     assert max(times) <= 92_000
 
 
+@pytest.mark.slow
 def test_the_nearest_kind_counts_most_and_wider_ones_a_little():
     others = [job(n, HOUR_MS, user="bob") for n in range(40)]
     own = [job(n, MINUTE_MS) for n in range(30)]
@@ -142,6 +149,7 @@ def slow(monkeypatch, seconds):
     monkeypatch.setattr(eta.time, "monotonic", lambda: next(clock))
 
 
+@pytest.mark.slow
 def test_draws_go_as_far_as_there_is_time_for_and_say_no_end_beyond(monkeypatch):
     jobs = [*(job(n, HOUR_MS) for n in range(1, 40)), job(0, 6 * DAY_MS)]
     fast = drawn_of(jobs, 5 * HOUR_MS, 1)

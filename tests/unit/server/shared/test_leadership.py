@@ -145,6 +145,7 @@ class World:
             action()
 
 
+@pytest.mark.slow
 def test_no_two_servers_record_in_one_epoch_and_nothing_acknowledged_is_lost():
     epochs = 0
     for seed in range(RUNS):

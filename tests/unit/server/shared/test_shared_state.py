@@ -30,6 +30,8 @@ from fairshare.server.shared.database import link_to, shown
 from fairshare.server.shared.takeover import Candidate, visiting
 from fairshare.server.state_directory import open_state_directory, remove_file, write_file
 
+pytestmark = pytest.mark.slow  # a PostgreSQL is started
+
 BEGUN = Progress(1, 1, 1_000, 0)
 
 

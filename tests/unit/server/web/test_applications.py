@@ -9,6 +9,7 @@ pytestmark = pytest.mark.anyio
 TASK = {"command": "work", "resources": {"memory-mb": 512, "vcores": 1}}
 
 
+@pytest.mark.slow
 async def test_a_submitted_application_can_be_looked_at_while_it_runs_and_after(page):
     answer = await page.post(
         "/applications",

@@ -31,6 +31,7 @@ async def test_without_enough_applications_that_have_ended_there_is_no_estimate(
     assert "fewer than 20 applications" in found["reason"]
 
 
+@pytest.mark.slow
 async def test_an_application_that_waits_has_an_estimate_of_its_start_and_end(page):
     await ended(page, 20)
     runs = await page.submit(user="ann", queue="a", name="job-20", tasks=[JOB])
@@ -60,6 +61,7 @@ async def test_what_waits_and_what_would_wait_get_the_size_that_would_start_now(
     assert (await page.get(f"/applications/{waits}/eta")).json()["smaller"] == found
 
 
+@pytest.mark.slow
 async def test_what_would_be_submitted_has_an_estimate_and_is_not_submitted(page):
     await ended(page, 20)
     await page.submit(user="ann", queue="a", name="job-20", tasks=[JOB])

@@ -129,6 +129,7 @@ async def test_a_command_runs_with_the_facts_and_its_failure_is_shown(page, tmp_
     assert name in second
 
 
+@pytest.mark.slow
 async def test_of_what_a_command_prints_the_end_is_kept_and_what_it_leaves_is_ended(page, tmp_path):
     file = tmp_path / "pid"
     line = f"cmd:sleep 600 & echo $! > {file}; head -c 9000000 /dev/zero >&2; echo oh >&2; exit 4"

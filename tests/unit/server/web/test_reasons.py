@@ -102,6 +102,7 @@ async def test_what_does_not_wait_has_no_proof(page):
     assert (answer.status_code, answer.json()["code"]) == (409, "not-waiting")
 
 
+@pytest.mark.slow
 async def test_reasons_of_a_past_moment_are_those_that_it_had_then(page):
     name = await page.submit(user="ann", queue="a", tasks=[MAP])
     await page.launched(1)

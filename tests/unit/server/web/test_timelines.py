@@ -7,6 +7,7 @@ pytestmark = pytest.mark.anyio
 TASK = {"name": "work", "command": "x", "resources": {"memory-mb": 1024, "vcores": 1}}
 
 
+@pytest.mark.slow
 async def test_a_life_has_phases_containers_with_their_outcome_and_tries(page):
     name = await page.submit(user="ann", queue="a", tasks=[{**TASK, "count": 2}])
     first, second = await page.launched(2)

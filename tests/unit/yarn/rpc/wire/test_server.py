@@ -522,6 +522,7 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
     asyncio.run(body())
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_is_unreachable_after_the_time_out() -> None:
     async def body() -> None:
         never = asyncio.Event()
