@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from tests.hadoop.configuration import free_ports
 
+ROOT = Path(__file__).parents[1]
+
 ACCOUNTS = ("postgres", "nobody")
 
 
@@ -123,13 +125,16 @@ PORT = "FAIRSHARE_TEST_POSTGRES_PORT"
 """Names the server in which all servers of tests have their state."""
 
 
-def share(conf: Path, state: Path) -> None:
-    """Have a server keep the state of a directory in a database, if all servers of tests do."""
+def share(conf: Path, state: Path) -> Path:
+    """Have a server keep the state of a directory in a database, if all servers of tests do; its
+    configuration, which is a copy if it belongs to the checkout."""
     port = os.environ.get(PORT)
     file = conf / "fairshare.toml"
     text = file.read_text() if file.exists() else ""
     if not port or "[state]" in text:
-        return
+        return conf
+    if conf.resolve().is_relative_to(ROOT):
+        conf = shutil.copytree(conf, state.with_name(f"{state.name}-conf"), dirs_exist_ok=True)
     import psycopg
 
     url = f"postgresql://fairshare@127.0.0.1:{port}"
@@ -139,7 +144,9 @@ def share(conf: Path, state: Path) -> None:
         contextlib.suppress(psycopg.errors.DuplicateDatabase),  # of a server before
     ):
         connection.execute(f"CREATE DATABASE {name}")
-    file.write_text(f'{text}\n[state]\nurl = "{url}/{name}"\ntakeover_s = 2\n')
+    shared = f'{text}\n[state]\nurl = "{url}/{name}"\ntakeover_s = 2\n'
+    (conf / "fairshare.toml").write_text(shared)
+    return conf
 
 
 @pytest.fixture(scope="session")

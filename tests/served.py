@@ -64,11 +64,11 @@ class Served:
 
     def start(self, *more: str) -> None:
         """Begin a process, and wait until it listens at `url`."""
-        share(self.conf, self.state)
+        self.state.parent.mkdir(parents=True, exist_ok=True)
+        self.conf = share(self.conf, self.state)
         options = (*self.options, *more)
         if "--port" not in options:
             options = ("--port", "0", *options)
-        self.state.parent.mkdir(parents=True, exist_ok=True)
         with self._stderr.open("a") as stderr:  # a pipe that no one reads would be full some time
             words = ("serve", "--conf", str(self.conf), "--state", str(self.state))
             words += ("--stop-containers", *options)
