@@ -131,8 +131,8 @@ def open_start(name: str, text: str) -> list[Place]:
 
 
 def hidden_annotation(name: str, text: str) -> list[Place]:
-    """Annotations of a class that mean a name outside, and get that of the class: Python 3.14 looks
-    for it when somebody asks, and the class has all its names then."""
+    """Annotations that a field or method of their class hides. Python 3.14 evaluates annotations
+    when they are first read, and by then the class has all of its names."""
     places: list[Place] = []
     for body in (node.body for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)):
         fields = [node for node in body if isinstance(node, ast.AnnAssign)]

@@ -314,7 +314,7 @@ class Runtime:
         interval_ms = self.manager.scheduler.clock_interval_ms()
         if interval_ms is None or self._now_ms - self._updated_ms <= interval_ms:
             return []
-        if all(type(update) in OWN for update in inputs):
+        if all(type(input_) in OWN for input_ in inputs):
             return []
         update = UpdateShares()
         self._pacing.updated(self._now_ms)

@@ -203,8 +203,8 @@ def _over_time(console: Output, report: Report) -> Listing | None:
             used, fair = (
                 dominant_fraction(_mean(some, amounts), total)
                 for amounts in (
-                    [moment.used if moment else {} for moment in of_queue],
-                    [moment.fair_share if moment else {} for moment in of_queue],
+                    [use.used if use else {} for use in of_queue],
+                    [use.fair_share if use else {} for use in of_queue],
                 )
             )
             row.append(f"{used:.0%} / {fair:.0%}")

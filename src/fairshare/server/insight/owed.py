@@ -322,9 +322,7 @@ class Debts:
         # One reason for the application as a whole, or one for each ask.
         whole = reasons[0] if reasons and not reasons[0].containers else None
         of_ask = {
-            (reason_of_ask.priority, reason_of_ask.request): reason_of_ask
-            for reason_of_ask in reasons
-            if reason_of_ask.containers
+            (reason.priority, reason.request): reason for reason in reasons if reason.containers
         }
         for key in (*asks.wanting, *asks.withheld):
             if key.label == gap.label and key.anywhere is not None and any(gap.rest):

@@ -52,7 +52,7 @@ def _is_log(path: Path) -> bool:
 
 def read(path: Path) -> Trace:
     """Read the log, and the list of machines beside it."""
-    file = next(machines for machines in files_in(path) if _is_log(machines))
+    file = next(log for log in files_in(path) if _is_log(log))
     notes = [ALONE, "A job runs as long as its attempts together."]
     lists = [
         machines
