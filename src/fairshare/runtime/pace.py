@@ -148,10 +148,11 @@ class Pacing:
     def taken(self, now_ms: int, recorded_ms: int) -> Pace:
         """The pace for a record at an instant, as instants before it; `recorded_ms` is that of the
         record before."""
-        noted = (*self._left, *self._behind)
+        noted = [*self._left, *self._behind]
+        for at_ms in set(self._quiet.values()):
+            if at_ms > recorded_ms:
+                noted.append((at_ms, QUIET))
         left = [(now_ms - at_ms, what) for at_ms, what in noted if at_ms < now_ms]
-        quiet = {at_ms for at_ms in self._quiet.values() if recorded_ms < at_ms < now_ms}
-        left += [(now_ms - at_ms, QUIET) for at_ms in quiet]
         left += [(now_ms - at_ms, timer) for timer, at_ms in self._fired.items()]
         left += [(0, AGAIN)] * self._again + [(0, BEGAN)] * self._begins
         if self._updated_ms is not None:

@@ -97,21 +97,14 @@ class Lifecycle:
     ) -> None:
         if not requests:
             return
-        queue = application.queue
-        asks = entries(
-            application,
-            requests,
-            self.state.node_on,
-            lambda resource: self.scheduler.normalise(step, queue, resource),
-            lambda request: label_of(self.scheduler, application, request),
-        )
+        asks = entries(self.scheduler, step, application, requests)
         if check:  # the scheduler checks the requested sizes, before rounding
             sizes = {(one.priority, one.request): one.resource for one in requests}
             asked = [
                 msgspec.structs.replace(one, resource=sizes[one.priority, one.request])
                 for one in asks
             ]
-            self.scheduler.check_asks(application.id, queue, asked)
+            self.scheduler.check_asks(application.id, application.queue, asked)
         step.emit(AsksChanged(application.id, asks))
 
     def gang_due(self, step: Step, application: Application, number: int) -> None:
@@ -388,11 +381,10 @@ class Lifecycle:
         if application.submission.master is not None or not board.over:
             return False
         if board.complete:
-            state = ApplicationState.FINISHED
-        elif any(progress.lost_tasks for progress in board.groups):
-            state = ApplicationState.FAILED
-        else:
-            state = ApplicationState.KILLED
+            self.end(step, application, ApplicationState.FINISHED, "")
+            return True
+        failed = any(progress.lost_tasks for progress in board.groups)
+        state = ApplicationState.FAILED if failed else ApplicationState.KILLED
         self.end(step, application, state, groups.losses(board))
         return True
 

@@ -61,45 +61,50 @@ _Key = tuple[int, int, str]
 
 
 def entries(
+    scheduler: Scheduler,
+    step: Step,
     application: Application,
     requests: Iterable[ContainerRequest],
-    node_on: Callable[[str], Node | None],
-    normalise: Callable[[Resource], Resource],
-    label_of: Callable[[ContainerRequest], str] = lambda request: "",
 ) -> tuple[ResourceRequest, ...]:
     """The entries that replace those of the same key and place.
 
     Example: with 2 containers of (1024, 1) outstanding anywhere, a request for 3 more on host n1
-    of rack r1 gives the entries n1: 3, r1: 3 and *: 5. `label_of` returns the partition of a
-    request; only the entry for anywhere has it, as in Hadoop. `node_on` returns a node of a host.
+    of rack r1 gives the entries n1: 3, r1: 3 and *: 5. Only the entry for anywhere has a partition,
+    as in Hadoop.
     """
     asks: dict[_Key, ResourceRequest] = {}
     for request in requests:
-        size = normalise(request.resource)
-        label = label_of(request)
-        if request.location:
-            _put(asks, request, request.location, size, 0, label, relax=request.relax)
-            continue
-        if not (asks or request.hosts or request.racks):  # nearly always
-            key = (request.priority, request.request, ANYWHERE)
-            outstanding = _outstanding(application, key, size)
-            _put(asks, request, ANYWHERE, size, outstanding, label, relax=request.relax)
-            continue
-        for place, relax in _places(request, node_on):
+        size = scheduler.normalise(step, application.queue, request.resource)
+        label = label_of(scheduler, application, request)
+        for place, relax in _places(request, scheduler.state.node_on):
             key = (request.priority, request.request, place)
-            earlier = asks.get(key)
-            if earlier is not None:
+            earlier = asks.pop(key, None)  # the new one comes last
+            if request.location:
+                outstanding = 0
+            elif earlier is not None:
                 outstanding = earlier.count if earlier.resource == size else 0
             else:
                 outstanding = _outstanding(application, key, size)
-            _put(asks, request, place, size, outstanding, label, relax=relax)
+            count = max(0, outstanding + request.count)
+            if count > MOST_OUTSTANDING:
+                raise Refusal(
+                    "too-many-containers",
+                    f"{counted(count, 'container')} would be outstanding;"
+                    f" {MOST_OUTSTANDING:,} is the most",
+                )
+            label_there = label if place == ANYWHERE else ""
+            asks[key] = ResourceRequest(*key, count, size, relax, label_there)
     return tuple(asks.values())
 
 
 def _places(
     request: ContainerRequest, node_on: Callable[[str], Node | None]
-) -> list[tuple[str, bool]]:
+) -> Sequence[tuple[str, bool]]:
     """All places of a request, each with its relax flag: named places are always acceptable."""
+    if request.location:
+        return ((request.location, request.relax),)
+    if not (request.hosts or request.racks):  # nearly always
+        return ((ANYWHERE, request.relax),)
     hosts = list(dict.fromkeys(request.hosts))
     racks = list(dict.fromkeys(request.racks))
     found = [node_on(host) for host in hosts]
@@ -119,25 +124,3 @@ def _outstanding(application: Application, key: _Key, size: Resource) -> int:
         return 0
     ask = asks.anywhere if place == ANYWHERE else asks.places.get(place)
     return ask.count if ask is not None and ask.resource == size else 0
-
-
-def _put(
-    found: dict[_Key, ResourceRequest],
-    request: ContainerRequest,
-    place: str,
-    size: Resource,
-    outstanding: int,
-    label: str,
-    *,
-    relax: bool,
-) -> None:
-    key = (request.priority, request.request, place)
-    found.pop(key, None)
-    count = max(0, outstanding + request.count)
-    if count > MOST_OUTSTANDING:
-        raise Refusal(
-            "too-many-containers",
-            f"{counted(count, 'container')} would be outstanding; {MOST_OUTSTANDING:,} is the most",
-        )
-    label = label if place == ANYWHERE else ""
-    found[key] = ResourceRequest(*key, count, size, relax, label)

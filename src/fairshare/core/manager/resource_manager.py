@@ -267,13 +267,13 @@ class ResourceManager:
     def _follow(self, step: Step, followed: int) -> int:
         """Handle the consequences of the events after the first `followed`; returns the number of
         all events."""
-        events, consequences = step.events, self._consequences
+        events, consequence_of = step.events, self._consequences.get
         for event in islice(events, followed, None) if followed else events:  # grows meanwhile
             if type(event) is ContainerAllocated:
                 if event.master or event.request >= GROUP_REQUESTS:
                     self._lives.follow_allocated(step, event)
                 continue
-            consequence = consequences.get(type(event))
+            consequence = consequence_of(type(event))
             if consequence is not None:
                 consequence(step, event)
         return len(events)

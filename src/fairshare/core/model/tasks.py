@@ -208,14 +208,15 @@ class TaskBoard:
         return {number: spec for number, spec in specs if spec is not None}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
-        new = [GroupProgress(spec) for spec in groups]
-        self.groups += new
-        self._waiting += sum(spec.count for spec in groups)
-        self.depends_on_running |= any(map(_depends_on_running, new))
-        if self._by_name:
-            self._by_name.update((progress.spec.name, progress) for progress in new)
-        elif any(spec.after for spec in groups):  # else no name is looked up
-            self._by_name = {progress.spec.name: progress for progress in self.groups}
+        for spec in groups:
+            progress = GroupProgress(spec)
+            self.groups.append(progress)
+            self._waiting += spec.count
+            self.depends_on_running |= _depends_on_running(progress)
+            if self._by_name:
+                self._by_name[spec.name] = progress
+            elif spec.after:  # else no name is looked up
+                self._by_name = {known.spec.name: known for known in self.groups}
 
     def launched(self, container: ContainerId, group: int, task: int) -> None:
         """Record that a container runs a task."""

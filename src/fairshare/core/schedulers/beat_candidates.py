@@ -145,9 +145,10 @@ class PendingSizes:
         now = _sizes(application) if application is not None else ()
         if now != before:
             for size in now:
-                if size not in self.sizes:
+                wanted = self.sizes.get(size, 0)
+                if not wanted:
                     self.version += 1
-                self.sizes[size] = self.sizes.get(size, 0) + 1
+                self.sizes[size] = wanted + 1
             for size in before:
                 left = self.sizes[size] - 1
                 if left:

@@ -156,7 +156,7 @@ class HeartbeatRounds:
         """Whether one changes more than a grant does, and whether containers were granted."""
         granted = False
         other = not _QUIET.issuperset(map(type, events))
-        effects = self._effects
+        effect_of = self._effects.get
         for event in events:
             if type(event) is ContainerAllocated:
                 granted = True
@@ -165,8 +165,10 @@ class HeartbeatRounds:
                 candidates = self._candidates
                 candidates.changed_nodes[event.node] = None
                 candidates.changed_applications[event.application] = None
-            elif type(event) in effects:
-                effects[type(event)](event)
+                continue
+            effect = effect_of(type(event))
+            if effect is not None:
+                effect(event)
         if other:
             self._without_effect.clear()  # nodes that beat without effect may be useful again
         return other, granted

@@ -270,11 +270,13 @@ class Scheduler(Protocol):
     def check_labels(self, submission: SubmitApplication) -> None:
         """Raise Refusal for a partition that no queue could have access to; the others are checked
         when the queue is known."""
-        label = submission.wanted_label(master=True) or submission.wanted_label(master=False)
-        asked = [one.label for asking in (submission.requests, submission.tasks) for one in asking]
-        for wanted in (label, *asked):
-            if wanted:
-                raise _unknown(self.name, wanted)
+        label = submission.wanted_label(master=True)
+        if label:
+            raise _unknown(self.name, label)
+        for asking in (submission.requests, submission.tasks):
+            for one in asking:
+                if one.label:
+                    raise _unknown(self.name, one.label)
 
     def label_of(
         self, application: Application, wanted: str | None, *, master: bool, check: bool

@@ -17,7 +17,6 @@ from fairshare.core.model.events import (
     ApplicationSubmitted,
     AsksChanged,
     AttemptEnded,
-    AttemptStarted,
     ContainerAllocated,
     ContainerCompleted,
     ExitCode,
@@ -123,7 +122,7 @@ class Collection:
         observers.events(self._rejected, ApplicationRejected)
         observers.events(self._ended, ApplicationEnded)
         observers.events(self._moved, ApplicationMoved)
-        observers.events(self._demand_changed, AsksChanged, AttemptEnded, AttemptStarted)
+        observers.events(self._demand_changed, AsksChanged, AttemptEnded)
         observers.commits(self._committed)
 
     def _committed(self, records: Sequence[Record]) -> None:
@@ -178,7 +177,6 @@ class Collection:
         self.ended.append(event.application)
 
     def _ended(self, record: Record, event: ApplicationEnded) -> None:
-        self._stale[event.application] = None
         self.ended.append(event.application)
         self._last_end_ms = record.now_ms
 

@@ -23,12 +23,10 @@ from fairshare.core.model.events import (
     ApplicationEnded,
     ApplicationRejected,
     ApplicationSubmitted,
-    ContainerAllocated,
     Event,
-    Locality,
     RequestRefused,
 )
-from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of
+from fairshare.core.model.identifiers import ApplicationId, application_of
 from fairshare.core.model.inputs import (
     ContainerExited,
     ContainerStarted,
@@ -40,6 +38,7 @@ from fairshare.core.model.inputs import (
     SubmitApplication,
 )
 from fairshare.core.record import Record
+from fairshare.core.schedulers.protocol import State
 from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Outcome, SimulatedEngine
 from fairshare.errors import InputError
@@ -179,11 +178,10 @@ _AT_ONCE = Outcome(0)
 class ContainerOutcomes:
     """The plans of the applications that are not forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: State) -> None:
+        self._state = state
         self._expected: deque[Arrival] = deque()
         self._arrivals: dict[ApplicationId, Arrival] = {}
-        self._localities: dict[ApplicationId, dict[ContainerId, Locality]] = {}
-        """Of live applications whose run times depend on it."""
 
     def expect(self, arrival: Arrival) -> None:
         """Announce the arrival whose submission will be handled next."""
@@ -191,33 +189,21 @@ class ContainerOutcomes:
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records: a new application's plans are assigned to its number."""
-        observers.before(self._expected_one, SubmitApplication)
-        observers.events(self._allocated, ContainerAllocated)
-        observers.events(self._ended, ApplicationEnded)
+        observers.before(self._submitted, SubmitApplication)
 
-    def _expected_one(self, record: Record) -> None:
-        if self._expected:
-            self._submitted(self._expected.popleft(), record.events)
-
-    def _allocated(self, record: Record, event: ContainerAllocated) -> None:
-        if event.application in self._localities:
-            self._localities[event.application][event.container] = event.locality
-
-    def _ended(self, record: Record, event: ApplicationEnded) -> None:
-        self._localities.pop(event.application, None)
+    def _submitted(self, record: Record) -> None:
+        if not self._expected:
+            return
+        arrival = self._expected.popleft()
+        for event in record.events:
+            if type(event) is ApplicationSubmitted:
+                self._arrivals[event.application] = arrival
+                return
 
     def forget(self, applications: Iterable[ApplicationId]) -> None:
         """Drop the plans of applications that are over."""
         for number in applications:
             self._arrivals.pop(number, None)
-
-    def _submitted(self, arrival: Arrival, events: Sequence[Event]) -> None:
-        for event in events:
-            if type(event) is ApplicationSubmitted:
-                self._arrivals[event.application] = arrival
-                if any(plan.by_locality for plan in arrival.plans):
-                    self._localities[event.application] = {}
-                return
 
     def __call__(self, launch: TaskLaunch) -> Outcome:
         """The outcome of one container, by its task and its attempt; 0 ms without a plan."""
@@ -226,9 +212,7 @@ class ContainerOutcomes:
         if arrival is None or not 0 <= launch.group < len(arrival.plans):
             return _AT_ONCE
         plan = arrival.plans[launch.group]
-        locality = Locality.NODE_LOCAL
-        if self._localities:
-            locality = self._localities.get(number, {}).pop(launch.container, locality)
+        locality = self._state.applications[number].containers[launch.container].locality
         fails = plan.fails(launch.task, launch.attempt)
         return Outcome(plan.duration_ms(launch.task, locality), 1 if fails else 0)
 
@@ -285,7 +269,7 @@ class Simulator:
         self.clock = VirtualClock()
         self.manager = manager
         self._workload = workload
-        self._outcomes = ContainerOutcomes()
+        self._outcomes = ContainerOutcomes(manager.state)
         self._collection = Collection(manager.scheduler)
         self._faults = faults
         self._sessions = Sessions(workload.sessions, seed) if workload.sessions else None

@@ -47,10 +47,11 @@ class GroupPlan(msgspec.Struct, frozen=True, gc=False):
         """
         durations_ms = self.durations_ms
         near_ms = durations_ms if isinstance(durations_ms, int) else durations_ms[task]
-        if locality is Locality.NODE_LOCAL or not self.by_locality:
+        if locality is Locality.NODE_LOCAL:
             return near_ms
         rack = locality is Locality.RACK_LOCAL
-        return round(near_ms * (self.rack_factor if rack else self.off_switch_factor))
+        factor = self.rack_factor if rack else self.off_switch_factor
+        return near_ms if factor == 1.0 else round(near_ms * factor)
 
     def fails(self, task: int, attempt: int) -> bool:
         """Whether an attempt (from 1) of a task fails."""
