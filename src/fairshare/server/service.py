@@ -41,8 +41,12 @@ MAX_WAITING = 10_000
 """Inputs that may wait before calls are refused; reports of the engine never are."""
 
 ASKING_S = 0.002
-"""The time for node updates in one turn. Recording, showing and launching the grants takes longer
-than that again."""
+"""The time for node updates in one turn. Recording, showing and launching the grants takes three
+times as long again."""
+
+_CALLED_S = 0.0005
+"""The same while callers wait for what this turn records: they don't wait for as many grants, too.
+"""
 
 _STEP_S = 0.0005
 _MAX_STEPS = 16
@@ -386,10 +390,12 @@ class Service:
         batch = self._inbox.take_batch()
         self.before_turn()
         before, began_s = self.version, time.perf_counter()
+        called = any(pending.answer is not None for pending in batch)
+        enough = enough_after(_CALLED_S if called else ASKING_S)
         try:
             inputs = [pending.input for pending in batch]
             try:
-                steps = self._runtime.turn(self._clock.now_ms(), inputs, enough_after(ASKING_S))
+                steps = self._runtime.turn(self._clock.now_ms(), inputs, enough)
             except UnavailableError as error:
                 steps = await self._await_room(error)
         except Exception:

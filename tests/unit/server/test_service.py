@@ -1,6 +1,7 @@
 """The single writer: order, answers after the commit, sleep, failure."""
 
 import asyncio
+import itertools
 import threading
 
 import pytest
@@ -39,6 +40,7 @@ class PlainRuntime:
         self.failure: Exception | None = None
         self.on_turn = lambda: None
         self.slices = 0  # turns that it takes to settle what comes next
+        self.enough = lambda: True
 
     @property
     def unsettled(self):
@@ -53,6 +55,7 @@ class PlainRuntime:
 
     def turn(self, now_ms, inputs, enough):
         self.turns += 1
+        self.enough = enough
         self.slices = max(0, self.slices - 1)
         self.on_turn()
         if self.failure is not None:
@@ -240,6 +243,22 @@ async def test_what_is_not_settled_goes_on_at_once_and_lets_callers_in(service, 
             await asyncio.sleep(0)
     await service.ask(NodeBeat("later"))
     assert runtime.batches == [[NodeBeat(name)] for name in ("a burst", "in between", "later")]
+
+
+async def test_a_turn_that_a_caller_waits_for_grants_less_than_another(
+    service, runtime, monkeypatch
+):
+    def beats():
+        """How many beats of a ten-thousandth of a second a turn has time for."""
+        instants = itertools.count()
+        monkeypatch.setattr(service_module.time, "perf_counter", lambda: next(instants) / 10_000)
+        return sum(1 for _ in iter(runtime.enough, True))
+
+    service.report(NodeBeat("a report"))
+    await service.changed(0, 5.0)
+    alone = beats()
+    await service.ask(NodeBeat("a call"))
+    assert 0 < beats() < alone / 2
 
 
 async def test_the_service_stops_though_not_all_is_settled(service, runtime):
