@@ -355,7 +355,8 @@ def _reasons(
     if reasons:
         wanting = application.attempt.asks.wanting[:1]
         asks = [_of_ask(view, key) for key in wanting]
-        return _together(reasons, [one for one in asks if one.cause.lasts is not Lasts.PASSING])
+        more = [one for one in asks if one.cause.lasts is not Lasts.PASSING]
+        return [_together(reasons, more)]
     waiting: dict[str, Resource] = {}  # by partition, the first ask that something keeps waiting
     for key in application.attempt.asks.wanting:
         reason = _of_ask(view, key)
@@ -409,13 +410,11 @@ class _View(NamedTuple):
     preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
 
 
-def _together(causes: Sequence[Reason], more: Sequence[Reason] = ()) -> list[Reason]:
-    """The reasons, each with all others in `also`, since all must be removed."""
+def _together(causes: Sequence[Reason], more: Sequence[Reason] = ()) -> Reason:
+    """The first of the reasons, with all others in `also`, since all must be removed."""
     replace = msgspec.structs.replace
-    beside = [*causes, *(deeper for one in more for deeper in (replace(one, also=()), *one.also))]
-    return [
-        replace(one, also=tuple(other for other in beside if other is not one)) for one in causes
-    ]
+    deeper = (one for each in more for one in (replace(each, also=()), *each.also))
+    return replace(causes[0], also=(*causes[1:], *deeper))
 
 
 def _of_deferral(application: Application, state: "State | None") -> list[Reason]:
@@ -431,7 +430,7 @@ def _of_deferral(application: Application, state: "State | None") -> list[Reason
         )
     if start.begin_ms:
         reasons.append(Reason(cause=Cause.BEGINS_LATER, due_ms=start.begin_ms))
-    return _together(reasons)
+    return [_together(reasons)] if reasons else []
 
 
 def _of_groups(application: Application) -> list[Reason]:
@@ -466,7 +465,7 @@ def _of_budgets(application: Application, state: "State") -> Iterator[Reason]:
         )
         replace = msgspec.structs.replace
         found = [replace(reason, budget=one, due_ms=one.ends_ms) for one in over]
-        yield _together(found or [reason])[0]
+        yield _together(found or [reason])
 
 
 def _of_pauses(application: Application) -> Iterator[Reason]:
@@ -561,7 +560,7 @@ def _of_ask(view: _View, key: AskKey) -> Reason:
         return room
     if room.cause.lasts is not Lasts.PASSING:
         obstacles.append(room)
-    return _together(obstacles)[0]
+    return _together(obstacles)
 
 
 def _of_bookings(view: _View, key: AskKey, size: Resource) -> list[Reason]:

@@ -251,9 +251,9 @@ def test_limits_of_a_user_and_of_a_queue_on_running_applications():
     cluster.submit(ask(1))
     two = cluster.submit(ask(1))
     cluster.run()
-    assert len(cluster.why(two)) == 2
-    for reason in cluster.why(two):
-        assert "all of this is so" in WORDS.explain(reason).remedy
+    [reason] = cluster.why(two)
+    assert [one.cause for one in reason.also] == [Cause.QUEUE_APPLICATIONS]
+    assert "all of this is so" in WORDS.explain(reason).remedy
     reload(cluster, settings(2, 1))
     assert cluster.containers(two) == 0
     reload(cluster, settings(2, 2))
