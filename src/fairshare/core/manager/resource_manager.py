@@ -452,9 +452,12 @@ class ResourceManager:
         self._lives.ask_for_groups(step, application)
 
     def _change_blacklist(self, step: Step, request: ChangeBlacklist) -> None:
-        self._running(request.application)
-        add = tuple(place for place in request.add if place not in request.remove)
-        step.emit(BlacklistChanged(request.application, add, request.remove))
+        present = self._running(request.application).attempt.blacklist
+        gone = (*present, *request.remove)
+        add = tuple(place for place in dict.fromkeys(request.add) if place not in gone)
+        remove = tuple(place for place in request.remove if place in present)
+        if add or remove:
+            step.emit(BlacklistChanged(request.application, add, remove))
 
     def _finish(self, step: Step, request: FinishApplication) -> None:
         application = self._not_over(request.application)

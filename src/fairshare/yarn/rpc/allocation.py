@@ -26,6 +26,7 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import (
     NUMBER_MASK,
+    ApplicationId,
     ContainerId,
     application_of,
     attempt_of,
@@ -76,18 +77,21 @@ _LONGEST_PLACE = 1_000
 def inputs_of(request: AllocateRequestProto, application: Application, state: State) -> list[Input]:
     """The inputs that follow from an AllocateRequestProto, in the order in which they count:
     releases, requests, blacklist. Raises RpcError; then nothing of it counts."""
-    if not (request.ask or request.release or request.scheduling_requests) and not (
-        request.HasField("blacklist_request") and _names_places(request.blacklist_request)
+    if not (
+        request.ask
+        or request.release
+        or request.scheduling_requests
+        or _names_places(request.blacklist_request)
     ):
         return []
     _check_scheduling_requests(request, application, state)
-    blacklist = _blacklist(request.blacklist_request, application)
+    blacklist = _blacklist(request.blacklist_request, application.id)
     released = _released(request.release, application, state)
     asked = [requested(one, state.types) for one in request.ask]
     inputs: list[Input] = [ReleaseContainers(application.id, (one,)) for one in released]
     if asked:
         inputs.append(RequestContainers(application.id, tuple(asked)))
-    if blacklist is not None:
+    if _names_places(request.blacklist_request):
         inputs.append(blacklist)
     return inputs
 
@@ -171,18 +175,11 @@ def _released(
     return list(found)
 
 
-def _blacklist(
-    message: ResourceBlacklistRequestProto, application: Application
-) -> ChangeBlacklist | None:
-    """What changes; None: nothing."""
+def _blacklist(message: ResourceBlacklistRequestProto, number: ApplicationId) -> ChangeBlacklist:
     if ANYWHERE in message.blacklist_additions:
         raise RpcError(INVALID_BLACKLIST_REQUEST, "Cannot add * to the blacklist!")
-    present = application.attempt.blacklist
-    add = dict.fromkeys(one for one in message.blacklist_additions if one not in present)
-    remove = dict.fromkeys(one for one in message.blacklist_removals if one in present)
-    if not add and not remove:
-        return None
-    return ChangeBlacklist(application.id, tuple(add), tuple(remove))
+    add, remove = message.blacklist_additions, message.blacklist_removals
+    return ChangeBlacklist(number, tuple(add), tuple(remove))
 
 
 def _names_places(message: ResourceBlacklistRequestProto) -> bool:

@@ -72,3 +72,10 @@ def test_a_host_is_forgotten_with_its_last_node(cluster):
     cluster.feed(NodeLost("here:2"))
     assert state.node_on("here") is None
     assert state.node_on("there:1") is None, "a node's name is not a host"
+
+
+def test_a_blacklist_that_comes_again_is_no_change(cluster):
+    cluster.feed(ChangeBlacklist(1, ("here",)))
+    again = ChangeBlacklist(1, ("here", "both"), ("both", "not-there"))
+    assert cluster.feed(again) == ()
+    assert list(cluster.application.attempt.blacklist) == ["here"]
