@@ -4,10 +4,12 @@ from there with a change, by the verbs that show a live one.
 
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
 
+from fairshare.cli.cells import duration_text
 from fairshare.cli.options import DURATION
 from fairshare.cli.verbs import Failure
 from fairshare.core.manager.resource_manager import ResourceManager
@@ -21,6 +23,9 @@ from fairshare.lab.verbs.plan import configuration_for
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.recovery import Position
 from fairshare.runtime.runtime import Observer
+
+MOST_MS: Final = 31 * 86_400_000
+"""How long a branch goes on at most: work that is not known to end costs time for each second."""
 
 
 @click.command(context_settings=PASSED_ON)
@@ -66,6 +71,8 @@ def command(
     not ended by its end runs as long as tasks like it did, and for ever if none has ended. Changes
     may come together; those of --load are of what is submitted after the moment.
     """
+    if span_ms > MOST_MS:
+        raise click.UsageError(f"--for is at most {duration_text(MOST_MS)}.")
     inner = shown(context, verb, arguments)
     with History.open(against) as history:
         moment = history.moment(cut)

@@ -203,6 +203,11 @@ def test_an_unchanged_branch_becomes_what_the_history_became(history):
         assert applications(gone_on) == applications(recorded_then)
 
 
+def test_a_branch_goes_on_for_a_month_at_most(history):
+    refused = branch(history, "--for", "99999d", "apps")
+    assert (refused.exit_code, "--for is at most 31d" in refused.stderr) == (2, True)
+
+
 def test_a_branch_with_an_order_goes_on_otherwise(history):
     changed = branch(
         history, "--at", instant(2), "--for", "23s", "--with", "kill 1", "apps", "--all", "--json"
