@@ -30,6 +30,9 @@ class Obstacle(enum.StrEnum):
     """No timeout of its queue or the queues above ends, so that it never counts as starved."""
     ABOVE_THRESHOLD = "above-starvation-threshold"
     """It counts as starved below `threshold_percent` of its share."""
+    SMALL_DEFICIT = "small-deficit"
+    """What it lacks of `threshold_percent` of its share, or its queue of its minimum, is less than
+    one container."""
     NO_QUEUE_ABOVE = "no-queue-above"
     """No other has more than its share."""
     PROTECTED = "protected"

@@ -407,7 +407,7 @@ class _View(NamedTuple):
     memory_alone: bool  # the other types do not count
     state: "State | None"
     now_ms: int
-    preemptions: dict[tuple[str, tuple[bool, ...]], Preemption | None]  # of asks for the same types
+    preemptions: dict[tuple[str, Resource | None], Preemption | None]  # of asks of the same size
 
 
 def _together(causes: Sequence[Reason], more: Sequence[Reason] = ()) -> Reason:
@@ -604,7 +604,7 @@ def _with_preemption(view: _View, key: AskKey, reason: Reason) -> Reason:
     """The reason with what preemption owes, unless it takes containers already."""
     if not view.ahead or reason.preempting or reason.cause not in _FOR_OTHERS_TO_END:
         return reason
-    wanted = (key.label, tuple(part > 0 for part in reason.wanted or ()))
+    wanted = (key.label, reason.wanted)
     if wanted not in view.preemptions:
         view.preemptions[wanted] = view.limits.preemption(key)
     return msgspec.structs.replace(reason, preemption=view.preemptions[wanted])

@@ -696,6 +696,10 @@ _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.ABOVE_THRESHOLD: (
         "it counts as starved below {threshold_percent:g} % of its share ({threshold})"
     ),
+    Obstacle.SMALL_DEFICIT: (
+        "what it lacks of {threshold_percent:g} % of its share ({threshold}), or its queue of its"
+        " minimum, is less than one container"
+    ),
     Obstacle.SMALL_EXCESS: (
         "an excess of up to {threshold_percent:g} % is tolerated"
         " (yarn.resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity)"

@@ -74,7 +74,7 @@ def test_a_host_is_forgotten_with_its_last_node(cluster):
     assert state.node_on("there:1") is None, "a node's name is not a host"
 
 
-def test_a_blacklist_that_comes_again_is_no_change(cluster):
+def test_a_blacklist_that_comes_again_changes_nothing(cluster):
     cluster.feed(ChangeBlacklist(1, ("here",)))
     again = ChangeBlacklist(1, ("here", "both"), ("both", "not-there"))
     assert cluster.feed(again) == ()

@@ -31,6 +31,19 @@ def owed(cluster, *, takes="root.b", wants="root.a", gigabytes=8):
     return reasons[0].preemption if reasons else None
 
 
+def owed_of_size(cluster, memory_mb):
+    """The same of one container of this size."""
+    cluster.submit(ask(8), queue="root.b", user="bob")
+    cluster.run()
+    waiting = cluster.submit(ask(1, memory_mb), queue="root.a")
+    for _ in range(20):
+        cluster.feed(NodeBeat("n1"))
+    cluster.feed(UpdateShares())
+    [reason] = cluster.why(waiting)
+    assert (reason.preemption is None) == (reason.preempting > 0)
+    return reason.preemption
+
+
 def of_fair(queues=None, *, preemption=True, utilization=0.8, **allocations):
     queues = queues or [QueueSettings("root.a"), QueueSettings("root.b")]
     settings = msgspec.structs.replace(
@@ -75,6 +88,21 @@ def test_the_fair_scheduler_names_the_first_condition_that_is_not_met(cluster, o
     assert preemption.obstacle is obstacle
     assert (preemption.queue, preemption.used, preemption.share[0]) == ("root.a", (0, 0), 4096)
     assert preemption.above == (Excess("root.b", (4096, preemption.above[0].amount[1])),)
+
+
+def test_preemption_takes_nothing_for_a_container_larger_than_what_is_lacking():
+    def of(threshold, **queue):
+        mine = QueueSettings("root.a", **queue)
+        return of_fair(
+            [mine, QueueSettings("root.b")],
+            fair_share_timeout_ms=0,
+            fair_share_threshold=threshold,
+        )
+
+    small = owed_of_size(of(0.5), 3072)
+    assert (small.obstacle, small.threshold_percent) == (Obstacle.SMALL_DEFICIT, 50.0)
+    assert owed_of_size(of(0.5), 2048) is None  # it is being preempted for
+    assert owed_of_size(of(0.5, min_share=(3072, 1), min_share_timeout_ms=0), 3072) is None
 
 
 def test_the_fair_scheduler_says_when_the_timeout_is_over():

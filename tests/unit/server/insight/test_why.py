@@ -88,9 +88,15 @@ OF_CAPACITY = {
     Obstacle.UTILIZATION,
     Obstacle.NO_TIMEOUT,
     Obstacle.ABOVE_THRESHOLD,
+    Obstacle.SMALL_DEFICIT,
     Obstacle.NOT_YET,
 }
-OF_POOLS = {Obstacle.UTILIZATION, Obstacle.PROTECTED, Obstacle.SMALL_EXCESS}
+OF_POOLS = {
+    Obstacle.UTILIZATION,
+    Obstacle.PROTECTED,
+    Obstacle.SMALL_DEFICIT,
+    Obstacle.SMALL_EXCESS,
+}
 NEVER = {
     Entitlement.FAIR_SHARE: OF_FAIR,
     Entitlement.GUARANTEED_CAPACITY: OF_CAPACITY,

@@ -147,7 +147,8 @@ class FairLimits:
             if other is not attempt and _above(state, other, other.leaf):
                 more = take_from(other.used, other.fair_share)
                 above[other.leaf.name] = add(above.get(other.leaf.name, state.none), more)
-        obstacle, numbers = self._obstacle(above)
+        size = state.none if key.anywhere is None else key.anywhere.resource
+        obstacle, numbers = self._obstacle(above, size)
         return Preemption(
             obstacle=obstacle,
             entitlement=Entitlement.FAIR_SHARE,
@@ -159,8 +160,10 @@ class FairLimits:
             **numbers,
         )
 
-    def _obstacle(self, above: Mapping[str, Resource]) -> tuple[Obstacle, dict[str, Any]]:
-        """The first condition that is not met, with its numbers."""
+    def _obstacle(
+        self, above: Mapping[str, Resource], size: Resource
+    ) -> tuple[Obstacle, dict[str, Any]]:
+        """The first condition that is not met for a container of this size, with its numbers."""
         state, attempt = self._state, self._attempt
         leaf, settings = attempt.leaf, state.settings
         if not settings.preemption:
@@ -171,7 +174,8 @@ class FairLimits:
                 "percent": 100 * used,
                 "threshold_percent": round(100 * threshold, 2),
             }
-        least_ms = leaf.min_share_timeout_ms if any(lacking_minimum(leaf)) else NEVER_MS
+        lacking = lacking_minimum(leaf)
+        least_ms = leaf.min_share_timeout_ms if any(lacking) else NEVER_MS
         if leaf.fair_share_timeout_ms == least_ms == NEVER_MS:
             return Obstacle.NO_TIMEOUT, {}
         due_ms = leaf.last_at_min_share_ms + least_ms
@@ -180,6 +184,12 @@ class FairLimits:
             due_ms = min(due_ms, attempt.last_at_fair_share_ms + leaf.fair_share_timeout_ms)
         elif least_ms == NEVER_MS:
             return Obstacle.ABOVE_THRESHOLD, {"threshold_percent": 100 * leaf.fair_share_threshold}
+        by_fairness = leaf.fair_share_timeout_ms != NEVER_MS
+        deficits = [take_from(wanted, attempt.used)] if by_fairness else []
+        if least_ms != NEVER_MS:
+            deficits.append(lacking)
+        if all(deficit[0] < size[0] for deficit in deficits):  # counted by memory alone
+            return Obstacle.SMALL_DEFICIT, {"threshold_percent": 100 * leaf.fair_share_threshold}
         if not above:
             return Obstacle.NO_QUEUE_ABOVE, {}
         if not any(state.queues[name].allow_preemption for name in above):
