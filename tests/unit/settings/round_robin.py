@@ -9,15 +9,9 @@ from fairshare.core.model.asks import AskKey
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.resources import Resource, ResourceTypes
-from fairshare.core.schedulers.base import (
-    DEFAULT,
-    BaseLimits,
-    BaseScheduler,
-    BaseSettings,
-    BaseState,
-)
+from fairshare.core.schedulers.base import DEFAULT, BaseScheduler, BaseSettings, BaseState
 from fairshare.core.schedulers.protocol import Step
-from fairshare.core.schedulers.reasons import MOST_AHEAD
+from fairshare.core.schedulers.reasons import MOST_AHEAD, Limits
 from fairshare.documents.problems import Problems
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.family import CLASS, ReadSettings, SchedulerFamily, Source, StoredClass
@@ -47,7 +41,7 @@ class RoundRobinState(BaseState[Attempt]):
             turns[attempt.id] = turns.pop(attempt.id)
 
 
-class RoundRobinLimits(BaseLimits):
+class RoundRobinLimits(Limits):
     """Who takes turns before an application."""
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:

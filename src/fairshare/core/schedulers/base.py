@@ -5,7 +5,7 @@ A scheduler derives its own from `BaseScheduler` and `BaseState`, and defines at
 what happens when a node is ready (`beat`). `protocol.Scheduler` documents each method.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -37,13 +37,11 @@ from fairshare.core.model.resources import (
 from fairshare.core.model.state import ClusterState
 from fairshare.core.model.time_limits import TimeLimit
 from fairshare.core.model.usage import OFF, Fairness
-from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.bookings import refusal
 from fairshare.core.schedulers.calculators import normalise
-from fairshare.core.schedulers.entitlement import Preemption
-from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, Steps, in_one_step
-from fairshare.core.schedulers.reasons import Bound, Reason
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step
+from fairshare.core.schedulers.reasons import Limits
 from fairshare.core.schedulers.views import (
     ApplicationView,
     QueueView,
@@ -127,35 +125,6 @@ class BaseState(ClusterState[Queue[AttemptType], AttemptType], Generic[AttemptTy
         assert ROOT in self.queues
 
 
-class BaseLimits:
-    """No limits. By default the scheduler does not say which applications it serves first."""
-
-    def __init__(self, state: BaseState[Any], attempt: Attempt) -> None:
-        self._state = state
-        self._attempt = attempt
-
-    def of_application(self) -> Sequence[Reason]:
-        return ()
-
-    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        return ()
-
-    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
-        return ()
-
-    def partition(self, key: AskKey) -> Iterable[Node]:
-        return self._state.nodes.values()
-
-    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        return 0, ()
-
-    def preempting(self) -> Sequence[int]:
-        return ()
-
-    def preemption(self, key: AskKey) -> Preemption | None:
-        return None
-
-
 class BaseScheduler(Scheduler):
     """One queue, without shares, priorities, preemption and limits."""
 
@@ -165,7 +134,7 @@ class BaseScheduler(Scheduler):
 
     state_type: ClassVar[type[BaseState[Any]]]
 
-    limits_type = BaseLimits
+    limits_type = Limits
 
     def __init__(self, types: ResourceTypes) -> None:
         self._state: Any = self.state_type(types)
@@ -246,11 +215,6 @@ class BaseScheduler(Scheduler):
             maximum = _smallest(maximum, state.largest_node())
         return maximum
 
-    def check_asks(
-        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
-    ) -> None:
-        """Accepts every ask: the one queue has no maximum."""
-
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Refuse containers larger than the maximum."""
         maximum = self.largest(step.now_ms)
@@ -276,30 +240,6 @@ class BaseScheduler(Scheduler):
             self.largest(step.now_ms),
         )
 
-    def node_changed(self, step: Step) -> None:
-        """Does nothing."""
-
-    def update(self, step: Step) -> None:
-        """There are no shares."""
-
-    def update_due(self) -> bool:
-        return False
-
-    def preempt(self, step: Step) -> None:
-        """Does nothing: there is no preemption."""
-
-    def tidy(self, step: Step) -> None:
-        """Does nothing: no queues are created on demand."""
-
-    def next_deadline_ms(self) -> int | None:
-        return None
-
-    def update_interval_ms(self) -> int | None:
-        return None
-
-    def clock_interval_ms(self) -> int | None:
-        return None
-
     def move(self, step: Step, application: Application, queue: str) -> None:
         raise Refusal("not-supported", f"the {self.title} has one queue: nothing can be moved")
 
@@ -312,18 +252,12 @@ class BaseScheduler(Scheduler):
         settings = self._state.settings
         return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
-    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        return True
-
     # Views.
 
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """root and root.default, which has all resources."""
         queues = self._state.queues
         return [self._queue_view(queues[name]) for name in (ROOT, DEFAULT) if name in queues]
-
-    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
-        return in_one_step(lambda: self.queue_views(now_ms))
 
     def _queue_view(self, queue: Queue[Attempt]) -> QueueView:
         state = self._state
@@ -358,10 +292,6 @@ class BaseScheduler(Scheduler):
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view: root.default has all resources."""
         return {DEFAULT: self._state.total} if DEFAULT in self._state.queues else {}
-
-    def leaf_guarantees(self) -> dict[str, Resource]:
-        """Nothing is guaranteed."""
-        return {}
 
     def application_view(self, application: ApplicationId) -> ApplicationView:
         """One application; raises KeyError."""

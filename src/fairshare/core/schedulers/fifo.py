@@ -16,16 +16,10 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.queues import Queue
 from fairshare.core.model.resources import Resource, ResourceTypes, fits, positive, subtract, total
-from fairshare.core.schedulers.base import (
-    DEFAULT,
-    BaseLimits,
-    BaseScheduler,
-    BaseSettings,
-    BaseState,
-)
+from fairshare.core.schedulers.base import DEFAULT, BaseScheduler, BaseSettings, BaseState
 from fairshare.core.schedulers.ordering import Entry, Order
 from fairshare.core.schedulers.protocol import Step
-from fairshare.core.schedulers.reasons import MOST_AHEAD, applications_before
+from fairshare.core.schedulers.reasons import MOST_AHEAD, Limits, applications_before
 from fairshare.core.schedulers.views import VolatileFields, VolatileFieldsOf
 
 
@@ -114,7 +108,7 @@ class FifoState(BaseState[FifoAttempt]):
         self.reconsider(self.attempts[event.application])
 
 
-class FifoLimits(BaseLimits):
+class FifoLimits(Limits):
     """There are no limits: applications are served in the order of submission."""
 
     _state: "FifoState"

@@ -129,28 +129,14 @@ class Scheduler(Protocol):
     def end_attempt(self, step: Step, application: Application, *, failed: bool = False) -> None:
         """Remove an attempt, whose containers have completed, and let other applications start."""
 
-    def check_asks(
-        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
-    ) -> None:
-        """Raise Refusal if the queue can never grant one of these asks, to be read once."""
-
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Raise Refusal if the queue never grants a container of one of these sizes."""
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
         """The size that a queue grants for an ask of this size."""
 
-    def node_changed(self, step: Step) -> None:
-        """A node was added, removed or resized."""
-
     def beat(self, step: Step, node: str) -> None:
         """Assign containers on a node."""
-
-    def update(self, step: Step) -> None:
-        """Compute shares and starvation; preempt where it is due."""
-
-    def preempt(self, step: Step) -> None:
-        """Kill the containers whose preemption is due."""
 
     def move(self, step: Step, application: Application, queue: str) -> None:
         """Move an application to another queue; raises Refusal."""
@@ -164,37 +150,9 @@ class Scheduler(Protocol):
         An empty queue name means the whole cluster: only its administrators may.
         """
 
-    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        """Whether a user may submit applications to a queue."""
-
-    def tidy(self, step: Step) -> None:
-        """Remove queues that were created on demand and are empty."""
-
-    def next_deadline_ms(self) -> int | None:
-        """The latest time at which `preempt` or `update` must be called even without any other
-        input."""
-
-    def update_interval_ms(self) -> int | None:
-        """How often `update` must be called even without any other input; None: never."""
-
-    def clock_interval_ms(self) -> int | None:
-        """The maximum age of the last `update` when a change is about to happen; None: any age.
-
-        Starvation clocks run from the last update that saw no starving queue. If that update is too
-        old, it must be repeated before a change; otherwise the time in between would count as
-        starved.
-        """
-
-    def update_due(self) -> bool:
-        """Whether an update would change anything (starvation clocks aside)."""
-
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """All queues, root first, parents before children. Limits are as of `now_ms`; None: long
         after the start."""
-
-    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
-        """The same with a pause after each queue, where there may be thousands of them. Each queue
-        is shown as it is when its turn comes."""
 
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
@@ -206,10 +164,6 @@ class Scheduler(Protocol):
             PartitionLevel(name, "", queues[name].used, share)
             for name, share in self.leaf_shares().items()
         ]
-
-    def leaf_guarantees(self) -> dict[str, Resource]:
-        """What each leaf queue is guaranteed, its view's `min_share`: a capacity, or a minimum
-        share. Leaves without a guarantee may be missing."""
 
     def limits_of(self, application: ApplicationId) -> Limits:
         """The limits that keep an application waiting and that only this scheduler knows; raises
@@ -228,6 +182,64 @@ class Scheduler(Protocol):
     tidies_in_rounds: ClassVar[bool] = False
     """Whether `tidy` removes only queues that several rounds have found idle. It is then called at
     an interval, and otherwise after something has ended."""
+
+    def check_asks(
+        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
+    ) -> None:
+        """Raise Refusal if the queue can never grant one of these asks, to be read once."""
+        return
+
+    def node_changed(self, step: Step) -> None:
+        """A node was added, removed or resized."""
+        return
+
+    def update(self, step: Step) -> None:
+        """Compute shares and starvation; preempt where it is due."""
+        return
+
+    def preempt(self, step: Step) -> None:
+        """Kill the containers whose preemption is due."""
+        return
+
+    def tidy(self, step: Step) -> None:
+        """Remove queues that were created on demand and are empty."""
+        return
+
+    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
+        """Whether a user may submit applications to a queue."""
+        return True
+
+    def next_deadline_ms(self) -> int | None:
+        """The latest time at which `preempt` or `update` must be called even without any other
+        input."""
+        return None
+
+    def update_interval_ms(self) -> int | None:
+        """How often `update` must be called even without any other input; None: never."""
+        return None
+
+    def clock_interval_ms(self) -> int | None:
+        """The maximum age of the last `update` when a change is about to happen; None: any age.
+
+        Starvation clocks run from the last update that saw no starving queue. If that update is too
+        old, it must be repeated before a change; otherwise the time in between would count as
+        starved.
+        """
+        return None
+
+    def update_due(self) -> bool:
+        """Whether an update would change anything (starvation clocks aside)."""
+        return False
+
+    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
+        """`queue_views` with a pause after each queue, where there may be thousands of them. Each
+        queue is shown as it is when its turn comes."""
+        return in_one_step(lambda: self.queue_views(now_ms))
+
+    def leaf_guarantees(self) -> dict[str, Resource]:
+        """What each leaf queue is guaranteed, its view's `min_share`: a capacity, or a minimum
+        share. Leaves without a guarantee may be missing."""
+        return {}
 
     def go_back(self, step: Step) -> None:
         """New settings were refused; those in force remain, and may be applied once more."""

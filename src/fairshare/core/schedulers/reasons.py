@@ -7,7 +7,7 @@ examine. `insight` turns the reasons into sentences.
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -214,38 +214,48 @@ class Bound(NamedTuple):
     reason: Reason
 
 
-class Limits(Protocol):
-    """The limits that only a scheduler knows; an empty answer means no obstacle."""
+class Limits:
+    """The limits that only a scheduler knows, by default none; an empty answer: no obstacle."""
 
     def __init__(self, state: Any, attempt: Any) -> None:
         """Those on an attempt of the scheduler's state."""
+        self._state = state
+        self._attempt = attempt
 
     def of_application(self) -> Sequence[Reason]:
         """Limits that keep the application from running, or its master from starting."""
+        return ()
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Limits of queues and users that one more container of this size would exceed."""
+        return ()
 
     def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
         """The limits of queues and users on containers of a size that are to run together; without
         a label in the application's own partition."""
+        return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:
         """The nodes of the ask's partition, whatever places it names."""
+        nodes: Iterable[Node] = self._state.nodes.values()
+        return nodes
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """How many siblings are served first on the way down to it, and the applications among
         them."""
+        return 0, ()
 
     def preempting(self) -> Sequence[int]:
         """When each container that is being preempted in its favour will be killed (ms)."""
+        return ()
 
     def preemption(self, key: AskKey) -> Preemption | None:
         """What preemption owes to it, or its queue, of what the ask is for; None: it has its
         share, or the scheduler does not preempt."""
+        return None
 
 
-class NotInQueue:
+class NotInQueue(Limits):
     """The limits of an application without an attempt in a queue: nothing is decided for it."""
 
     def __init__(self, application: Application) -> None:
@@ -255,23 +265,8 @@ class NotInQueue:
         """It has not started, or waits for its next attempt."""
         return [Reason(cause=Cause.NOT_STARTED, queue=self._queue)]
 
-    def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
-        return ()
-
-    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
-        return ()
-
     def partition(self, key: AskKey) -> Iterable[Node]:
         return ()
-
-    def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
-        return 0, ()
-
-    def preempting(self) -> Sequence[int]:
-        return ()
-
-    def preemption(self, key: AskKey) -> Preemption | None:
-        return None
 
 
 def reasons(

@@ -22,18 +22,18 @@ from fairshare.core.schedulers.reasons import (
     MOST_AHEAD,
     Bound,
     Cause,
+    Limits,
     Reason,
     applications_before,
     running_applications,
 )
 
 
-class CapacityLimits:
+class CapacityLimits(Limits):
     """The limits on one application (Hadoop: LeafQueue, UsersManager, CSMaxRunningAppsEnforcer)."""
 
-    def __init__(self, state: CapacityState, attempt: CapacityAttempt) -> None:
-        self._state = state
-        self._attempt = attempt
+    _state: CapacityState
+    _attempt: CapacityAttempt
 
     def of_application(self) -> Sequence[Reason]:
         """A removed leaf, max-parallel-apps, and the masters' limits."""

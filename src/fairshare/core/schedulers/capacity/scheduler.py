@@ -1,6 +1,6 @@
 """The Capacity Scheduler's interface to the resource manager; the other modules have the rules."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,7 +20,6 @@ from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.queues import ROOT
 from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes, subtract
-from fairshare.core.model.work import ResourceRequest
 from fairshare.core.placement.mapping import MappingRequest, place
 from fairshare.core.placement.rules import Misplaced, placed_as
 from fairshare.core.schedulers.access_lists import allows
@@ -348,12 +347,6 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
 
     # Sizes of containers.
 
-    def check_asks(
-        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
-    ) -> None:
-        """Accepts every ask: one beyond its queue's maximum capacity waits forever
-        (Hadoop: RMServerUtils.normalizeAndValidateRequests)."""
-
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """Refuse containers larger than the maximum of the queue or the cluster."""
         state = self._state
@@ -413,10 +406,6 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
         asked = state.selected_ms or any(any(s.pending) or any(s.killable) for s in shares)
         return monitor.interval_ms if asked and any(any(share.used) for share in shares) else None
 
-    def next_deadline_ms(self) -> int | None:
-        """No deadlines: the monitor runs at intervals."""
-        return None
-
     def update_interval_ms(self) -> int | None:
         """None unless a round of the older auto-creation would change something
         (Hadoop: GuaranteedOrZeroCapacityOverTimePolicy)."""
@@ -425,14 +414,6 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
             return None
         changes = any(True for _ in management.changes(state))
         return state.settings.monitor.legacy_interval_ms if changes else None
-
-    def clock_interval_ms(self) -> int | None:
-        """No clock runs from an update."""
-        return None
-
-    def update_due(self) -> bool:
-        """Never: changes take effect immediately."""
-        return False
 
     # Views.
 

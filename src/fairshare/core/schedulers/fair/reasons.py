@@ -5,7 +5,6 @@ from typing import Any
 
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
-from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, count_fitting, fits, smallest, subtract
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.entitlement import (
@@ -24,18 +23,18 @@ from fairshare.core.schedulers.reasons import (
     MOST_AHEAD,
     Bound,
     Cause,
+    Limits,
     Reason,
     applications_before,
     running_applications,
 )
 
 
-class FairLimits:
+class FairLimits(Limits):
     """The limits on one application (Hadoop: FSLeafQueue.canRunAppAM, MaxRunningAppsEnforcer)."""
 
-    def __init__(self, state: FairState, attempt: FairAttempt) -> None:
-        self._state = state
-        self._attempt = attempt
+    _state: FairState
+    _attempt: FairAttempt
 
     def of_application(self) -> Sequence[Reason]:
         """maxRunningApps of a user or of a queue, maxAMShare."""
@@ -92,9 +91,6 @@ class FairLimits:
         """The queue and its ancestors with a maximum below the whole cluster."""
         path = self._attempt.leaf.path
         return (queue for queue in path if not fits(self._state.total, queue.max_share))
-
-    def partition(self, key: AskKey) -> Iterable[Node]:
-        return self._state.nodes.values()
 
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Applications before it in its leaf, and queues before its ancestors."""

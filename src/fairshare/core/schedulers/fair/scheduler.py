@@ -382,9 +382,6 @@ class FairScheduler(Scheduler):
 
     # Time.
 
-    def node_changed(self, step: Step) -> None:
-        """Does nothing: shares follow at the next update."""
-
     def beat(self, step: Step, node: str) -> None:
         """Assign containers on a node."""
         found = self._state.nodes.get(node)

@@ -1,10 +1,9 @@
 """The reasons for waiting that only the pool scheduler knows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
-from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.entitlement import (
     Entitlement,
@@ -18,19 +17,25 @@ from fairshare.core.schedulers.pools.settings import MAP, NEVER_MS, REDUCE
 from fairshare.core.schedulers.pools.sharing import min_share
 from fairshare.core.schedulers.pools.state import PoolsState
 from fairshare.core.schedulers.pools.tree import first_come, pool_limit
-from fairshare.core.schedulers.reasons import MOST_AHEAD, Bound, Cause, Reason, running_applications
+from fairshare.core.schedulers.reasons import (
+    MOST_AHEAD,
+    Bound,
+    Cause,
+    Limits,
+    Reason,
+    running_applications,
+)
 
 
-class PoolsLimits:
+class PoolsLimits(Limits):
     """The limits on one job (Hadoop: FairScheduler.updateRunnability)."""
 
-    def __init__(self, state: PoolsState, job: Job) -> None:
-        self._state = state
-        self._job = job
+    _state: PoolsState
+    _attempt: Job
 
     def of_application(self) -> Sequence[Reason]:
         """How many jobs of a user, or of a pool, may run at once."""
-        state, job = self._state, self._job
+        state, job = self._state, self._attempt
         if job.runnable or not job.running:
             return ()
         settings = state.settings
@@ -50,7 +55,7 @@ class PoolsLimits:
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Limits on the tasks of the job and of its pool, and the slow start of reduces."""
-        state, job = self._state, self._job
+        state, job = self._state, self._attempt
         kind = MAP if size[state.places[MAP]] else REDUCE
         reasons: list[Reason] = []
         if kind == REDUCE and not job.slots[REDUCE].needed and job.pending(state.places[REDUCE]):
@@ -65,7 +70,7 @@ class PoolsLimits:
 
     def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
         """Limits on the tasks of the job and of its pool."""
-        state, job = self._state, self._job
+        state, job = self._state, self._attempt
         kind = MAP if size[state.places[MAP]] else REDUCE
         limits = [(job.limits[kind], job.slots[kind].running, Cause.JOB_TASKS, "")]
         for pool in state.queues[job.queue].path:
@@ -76,12 +81,9 @@ class PoolsLimits:
             for most, running, cause, queue in limits
         ]
 
-    def partition(self, key: AskKey) -> Iterable[Node]:
-        return self._state.nodes.values()
-
     def ahead(self, key: AskKey) -> tuple[int, tuple[ApplicationId, ...]]:
         """Jobs with a larger deficit, or farther below their share, that need such slots too."""
-        state, job = self._state, self._job
+        state, job = self._state, self._attempt
         kind = self._kind(key)
 
         def place(other: Job) -> tuple[float, tuple[int, int, int]]:
@@ -97,10 +99,6 @@ class PoolsLimits:
         before = sorted((place(other), other.id) for other in others if place(other) < mine)
         return len(before), tuple(number for _, number in before[:MOST_AHEAD])
 
-    def preempting(self) -> Sequence[int]:
-        """None: preempted tasks are killed at once."""
-        return ()
-
     def preemption(self, key: AskKey) -> Preemption | None:
         """What its pool lacks of its fair share or its minimum of such slots, and the first
         condition of the preemption of 1.2 that is not met (Hadoop: FairScheduler.tasksToPreempt).
@@ -109,7 +107,7 @@ class PoolsLimits:
         """
         state, settings = self._state, self._state.settings
         kind = self._kind(key)
-        place, pool = state.places[kind], state.queues[self._job.queue]
+        place, pool = state.places[kind], state.queues[self._attempt.queue]
         slots, running = pool.slots[kind], pool.used[place]
         least = min_share(state, pool, kind)
         share = max(int(slots.fair_share), least)
@@ -139,7 +137,7 @@ class PoolsLimits:
 
     def _obstacle(self, kind: int, running: int, least: int, above: bool) -> tuple[Obstacle, int]:
         state, settings = self._state, self._state.settings
-        pool = state.queues[self._job.queue]
+        pool = state.queues[self._attempt.queue]
         slots = pool.slots[kind]
         if not settings.preemption:
             return Obstacle.OFF, 0

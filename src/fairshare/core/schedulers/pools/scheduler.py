@@ -5,7 +5,7 @@ release of Hadoop that decides: the deficit schedulers 0.19 and 0.20, or 1.2 wit
 delay scheduling (Hadoop: org.apache.hadoop.mapred.FairScheduler).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -22,7 +22,6 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.resources import Resource, ResourceTypes
-from fairshare.core.model.work import ResourceRequest
 from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.pools import heartbeats, preemption, views
 from fairshare.core.schedulers.pools.heartbeats import ShareHeartbeat
@@ -38,14 +37,7 @@ from fairshare.core.schedulers.pools.settings import (
 )
 from fairshare.core.schedulers.pools.state import PoolsState
 from fairshare.core.schedulers.pools.tree import pool_of, queue_of
-from fairshare.core.schedulers.protocol import (
-    Refusal,
-    Scheduler,
-    Step,
-    Steps,
-    in_one_step,
-    move_deferred,
-)
+from fairshare.core.schedulers.protocol import Refusal, Scheduler, Step, move_deferred
 from fairshare.core.schedulers.views import ApplicationView, QueueView
 
 
@@ -116,9 +108,6 @@ class PoolsScheduler(Scheduler):
             f"the pool {pool} is not declared in the pools file; declared are: {names}",
         )
 
-    def tidy(self, step: Step) -> None:
-        """Does nothing: pools are never removed."""
-
     # Jobs.
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:
@@ -175,15 +164,7 @@ class PoolsScheduler(Scheduler):
         settings = self._state.settings
         return not settings.acl_enabled or allows(settings.administrators, user, groups)
 
-    def may_submit(self, queue: str, user: str, groups: Sequence[str]) -> bool:
-        return True
-
     # Sizes of tasks.
-
-    def check_asks(
-        self, application: ApplicationId, queue: str, requests: Iterable[ResourceRequest]
-    ) -> None:
-        """Accepts every ask: a pool may have slots of both kinds."""
 
     def validate(self, step: Step, queue: str, resources: Sequence[Resource]) -> None:
         """A task takes one slot, and of all other types at most the largest container."""
@@ -222,9 +203,6 @@ class PoolsScheduler(Scheduler):
 
     # Time.
 
-    def node_changed(self, step: Step) -> None:
-        """Does nothing: shares follow at the next update."""
-
     def beat(self, step: Step, node: str) -> None:
         """Grant tasks on a node."""
         state = self._state
@@ -237,7 +215,11 @@ class PoolsScheduler(Scheduler):
             ShareHeartbeat(state, step, place).run()
 
     def update(self, step: Step) -> None:
-        """Compute deficits, demands and shares, unless they cannot have changed."""
+        """Compute deficits, demands and shares, unless they cannot have changed.
+
+        Never due at once: as in Hadoop values may be as old as the interval, except after arrivals
+        (`settle`). An update processes every job, and hundreds of tasks may end in a second.
+        """
         state = self._state
         passed = step.now_ms > state.updated_ms
         if state.changed or (passed and (self._moving() or preemption.clocks_matter(state))):
@@ -249,11 +231,6 @@ class PoolsScheduler(Scheduler):
         return bool(state.jobs) and (
             state.settings.deficits or bool(state.settings.weight_adjuster)
         )
-
-    def update_due(self) -> bool:
-        """Never at once: as in Hadoop values may be as old as the interval, except after arrivals
-        (`settle`). An update processes every job, and hundreds of tasks may end in a second."""
-        return False
 
     def update_interval_ms(self) -> int | None:
         """How old the last update may become; None: any age, since nothing would change."""
@@ -282,9 +259,6 @@ class PoolsScheduler(Scheduler):
     def queue_views(self, now_ms: int | None = None) -> list[QueueView]:
         """The root and all pools."""
         return views.queue_views(self._state, now_ms)
-
-    def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
-        return in_one_step(lambda: self.queue_views(now_ms))
 
     def leaf_shares(self) -> dict[str, Resource]:
         """The fair share of each leaf queue, as in its view, without the rest of it."""
