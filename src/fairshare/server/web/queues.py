@@ -131,10 +131,7 @@ async def explain_owed(request: Request) -> Response:
     server = server_of(request)
     service = server.service
     state, views = service.state, service.views
-    name = request.path_params["queue"]
-    view = next((queue for queue in views.queues if queue.name in (name, f"root.{name}")), None)
-    if view is None:
-        raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
+    view = queue_called(request.path_params["queue"], views.queues)
     name = view.name
     shares = Shares(views.queues, views.cluster.total, state.types, beside_demand(state))
     share = shares.of(view)
@@ -166,6 +163,23 @@ async def explain_owed(request: Request) -> Response:
 
 
 MOST_HOLDERS: Final = 5
+
+
+def queue_called(name: str, queues: Sequence[QueueView]) -> QueueView:
+    """A queue by its name, or by the last part of it, if no other queue has that. Raises InputError
+    (`no-such-queue`)."""
+    exact = [queue for queue in queues if queue.name in (name, f"root.{name}")]
+    named = exact or [queue for queue in queues if queue.name.endswith(f".{name}")]
+    if not named:
+        raise InputError("no-such-queue", f"there is no queue '{name}' here (any more)")
+    if len(named) > 1:
+        names = ", ".join(queue.name for queue in named[:MOST_NAMED])
+        more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
+        raise InputError("no-such-queue", f"'{name}' is the end of {names}{more}: name one of them")
+    return named[0]
+
+
+MOST_NAMED: Final = 5
 
 
 def _owed_since_ms(server: LiveServer, queue: str, place: int) -> int | None:

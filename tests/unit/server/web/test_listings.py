@@ -1,12 +1,15 @@
 """Lists in parts, sorted and filtered by the server, now and in the past."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
 from fairshare.core.model.identifiers import application_of
 from fairshare.core.model.inputs import NodeJoined
+from fairshare.errors import InputError
 from fairshare.server.past_views import PastView, PastViews
+from fairshare.server.web.queues import queue_called
 
 pytestmark = pytest.mark.anyio
 
@@ -227,6 +230,19 @@ async def test_the_answer_explains_what_a_queue_is_owed(page):
     whole = (await page.get("/queues/root/owed")).json()
     assert (whole["owed"], whole["parts"], whole["since_ms"]) == (0, [], None)
     assert (await page.get("/queues/root.c/owed")).status_code == 404
+
+
+def test_a_queue_is_found_by_the_last_part_of_its_name_if_no_other_has_it():
+    names = ("root", "root.dev", "root.dev.a", "root.dev.web", "root.ops.a", "root.a.web")
+    queues = [SimpleNamespace(name=name) for name in names]
+    assert queue_called("dev", queues).name == "root.dev"
+    assert queue_called("dev.a", queues).name == queue_called("root.dev.a", queues).name
+    assert queue_called("a.web", queues).name == "root.a.web"
+    with pytest.raises(InputError, match=r"'web' is the end of root\.dev\.web, root\.a\.web: name"):
+        queue_called("web", queues)
+    with pytest.raises(InputError, match="there is no queue 'eb' here"):
+        queue_called("eb", queues)
+    assert queue_called("web", queues[:-1]).name == "root.dev.web"
 
 
 async def test_the_names_of_the_queues_are_listed_without_their_shares(page):
