@@ -384,20 +384,20 @@ def _check_policies(
 def _check_acls(
     settings: AllocationSettings, elements: dict[str, Element], values: ElementValues
 ) -> None:
-    """Report a list that excludes no users, because root's list allows all
-    (Hadoop: FSQueue.hasAccess)."""
-    for field, tag in (("submit_acl", "aclSubmitApps"), ("administer_acl", "aclAdministerApps")):
-        root = settings.queues.get(ROOT, QueueSettings(ROOT))
-        if (getattr(root, field) or _ALL_USERS).strip() != _ALL_USERS:
-            continue
-        for name, queue in settings.queues.items():
-            if name != ROOT and (getattr(queue, field) or _ALL_USERS).strip() != _ALL_USERS:
-                place = next(c.place for c in elements[name].children if c.name == tag)
-                values.problems.trap(
-                    place,
-                    tag,
-                    f"<{tag}> of {name} excludes no users, because root allows all:"
-                    f" give the queue root <{tag}> of one blank",
-                    "admits all users, too",
-                )
-                break
+    """Report a list of administrators that excludes no users, because root's list allows all
+    (Hadoop: FSQueue.hasAccess). Of lists for submissions the rule `restriction-void` says so."""
+    root = settings.queues.get(ROOT, QueueSettings(ROOT))
+    if (root.administer_acl or _ALL_USERS).strip() != _ALL_USERS:
+        return
+    tag = "aclAdministerApps"
+    for name, queue in settings.queues.items():
+        if name != ROOT and (queue.administer_acl or _ALL_USERS).strip() != _ALL_USERS:
+            place = next(c.place for c in elements[name].children if c.name == tag)
+            values.problems.trap(
+                place,
+                tag,
+                f"<{tag}> of {name} excludes no users, because root allows all:"
+                f" give the queue root <{tag}> of one blank",
+                "admits all users, too",
+            )
+            return

@@ -322,7 +322,10 @@ def test_the_warning_for_a_misspelt_element_suggests_the_right_one() -> None:
          "<maxResources>1 mb,1 vcores</maxResources></queue>", "minimum-above-maximum"),
         ('<queue name="q"><fairSharePreemptionTimeout>-1</fairSharePreemptionTimeout></queue>',
          "fairSharePreemptionTimeout"),
-        ('<queue name="q"><aclSubmitApps>ann</aclSubmitApps></queue>', "aclSubmitApps"),
+        (
+            '<queue name="q"><aclAdministerApps>ann</aclAdministerApps></queue>',
+            "aclAdministerApps",
+        ),
         ('<queue name="root"><aclSubmitApps>ann, bob</aclSubmitApps></queue>', "aclSubmitApps"),
         ('<queue name="q"><schedulingPolicy>drf</schedulingPolicy></queue>', "policy-pair"),
         ('<queue name="q" type="parent"><schedulingPolicy>fifo</schedulingPolicy></queue>',
