@@ -93,6 +93,8 @@ _decoder = msgspec.json.Decoder(PastView)
 
 class PastViews:
     """The moments that are remembered, the oldest first. `began_ms`: since when there are any.
+    `owed_since` says of each queue and resource type of which the queue lacks a part of its share
+    since when it has, by all moments that were added, those that are thinned out, too.
 
     `add` is called by one thread at a time; others may read meanwhile.
     """
@@ -102,6 +104,7 @@ class PastViews:
         self.budget_bytes = budget_bytes
         self.applications: RowHistory[ApplicationId, ApplicationRow] = RowHistory(ApplicationRow)
         self.nodes: RowHistory[str, NodeRow] = RowHistory(NodeRow)
+        self.owed_since: dict[tuple[str, int], int] = {}
         self._kept: list[_Kept] = []
         self._size = 0
         self._thinned_ms = began_ms
@@ -126,6 +129,12 @@ class PastViews:
         nodes: Mapping[str, NodeRow] | None = None,
     ) -> None:
         """Keep a moment; it is later than all others. The mappings must not change afterwards."""
+        self.owed_since = {
+            (queue.name, place): self.owed_since.get((queue.name, place), moment.at_ms)
+            for queue in moment.queues
+            for place, used in enumerate(queue.used)
+            if min(queue.demand[place], queue.fair_share[place]) > used
+        }
         names = tuple(queue.name for queue in moment.queues)
         if self._kept and self._kept[-1].names == names:
             names = self._kept[-1].names

@@ -50,6 +50,17 @@ def test_a_moment_comes_back_as_it_was():
     assert moments.at(5_000) == given
 
 
+def test_a_short_break_ends_the_time_in_which_a_queue_lacked_something():
+    moments = PastViews(0)
+    for second in range(5_000):
+        used = 60 if second == 1_234 else 3
+        moments.add(moment(second * 1_000, queue("root.a", used), queue("root.b", 60)))
+    assert len(moments) < 1_000
+    assert moments.owed_since == {("root.a", 0): 1_235_000}
+    moments.add(moment(5_000_000, queue("root.b", 3)))
+    assert moments.owed_since == {("root.b", 0): 5_000_000}
+
+
 def test_the_moment_that_holds_is_the_last_one_before():
     moments = filled(1_000, 2_000, 9_000)
     assert moments.at(8_999).at_ms == 2_000

@@ -144,7 +144,7 @@ async def explain_owed(request: Request) -> Response:
     parts = owed_parts(
         owed, place, _claimed(debts, below, claims), lambda claim: _explained(server, claim)
     )
-    since_ms = await run_in_threadpool(_owed_since_ms, server, name, place) if owed else None
+    since_ms = _owed_since_ms(server, name, place) if owed else None
     waiting = {one.id for place in below for one in debts.waiting(*place)}
     return answer(
         Owed(
@@ -185,14 +185,9 @@ MOST_NAMED: Final = 5
 def _owed_since_ms(server: LiveServer, queue: str, place: int) -> int | None:
     """Since when a queue that is owed something now has been owed something of a type; None: of a
     server that shows one moment this is not known."""
-    since_ms = now_ms = server.service.now_ms()
-    points = server.past_views.series(queue, 0, now_ms, MOST_POINTS)
-    if not points and not server.started:
-        return None
-    for point in reversed(points):
-        if min(point.demand[place], point.fair_share[place]) <= point.used[place]:
-            break
-        since_ms = point.at_ms
+    since_ms = server.past_views.owed_since.get((queue, place))
+    if since_ms is None and (server.started or len(server.past_views)):
+        since_ms = server.service.now_ms()
     return since_ms
 
 
