@@ -92,7 +92,8 @@ class Engine(Protocol):
     """Runs containers: `local` (as processes on this machine) or `simulated`."""
 
     def nodes(self) -> tuple[NodeOffer, ...]:
-        """The nodes of the engine."""
+        """The nodes of the engine, but those that register by themselves."""
+        return ()
 
     def start(
         self,
@@ -211,9 +212,10 @@ class CommandAside(Protocol):
 
 
 class HostEngine(Engine, Protocol):
-    """The additional interface of an engine for a server: files, accounts, health."""
+    """The additional interface of an engine for a server: files, accounts, health. By default it
+    knows nothing of them, and nodes see to all."""
 
-    nodes_register: bool
+    nodes_register: bool = False
     """Whether nodes register by themselves, at any time: then an earlier server's nodes and
     containers are kept until their nodes return or expire. False: `nodes` and `running` say all."""
 
@@ -222,19 +224,23 @@ class HostEngine(Engine, Protocol):
 
         Raises EngineError for an invalid name.
         """
+        return None
 
     def node_web_address(self, node: str) -> str:
         """`host:port` of a node's own web server, which has its containers' logs under YARN's
         paths; empty: it has none, or is not registered."""
+        return ""
 
     def last_heartbeat_ms(self, node: str) -> int | None:
         """When a node that registers by itself was last heard of; None for any other."""
+        return None
 
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str
     ) -> ContainerExited | None:
         """How a container that is not running ended, if known: an earlier server may have received
         the report without recording it. Raises EngineError if it cannot be read now."""
+        return None
 
     def signal(self, container: ContainerId, command: str) -> None:
         """Send a container one of YARN's signals: OUTPUT_THREAD_DUMP, GRACEFUL_SHUTDOWN or
@@ -243,16 +249,21 @@ class HostEngine(Engine, Protocol):
     def account_problem(self, user: str) -> str:
         """Why a user's containers cannot run here; empty if they can. May block on a disk or a
         directory service; raises AccountsUnavailable if that does not answer."""
+        return ""
 
     def command_problem(self, user: str, command: Command) -> str:
         """Why a command cannot run here for a user, as far as it can be seen before it starts;
         empty if nothing is known. May block on a disk."""
+        return ""
 
     def trouble(self) -> str:
         """Why the engine cannot start containers now; empty if it can."""
+        return ""
 
     def prune(self, application_name: str) -> None:
         """Delete the files of a finished application; raises EngineError."""
+        return
 
     def forget_payload(self, digest: str) -> None:
         """Delete the engine's copies of a payload of Python calls, as far as possible."""
+        return

@@ -29,12 +29,11 @@ from fairshare.core.model.inputs import (
     NodeResized,
 )
 from fairshare.core.model.resources import VCORES, Resource, ResourceTypes
-from fairshare.core.model.work import Command
 from fairshare.core.schedulers.protocol import State
 from fairshare.core.schedulers.views import QueueView
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import with_variables
-from fairshare.engines.protocol import LaunchOrder
+from fairshare.engines.protocol import HostEngine, LaunchOrder
 from fairshare.errors import AccountsUnavailable, EngineError, InputError
 from fairshare.ray.messages import (
     RAY_NODE,
@@ -168,9 +167,10 @@ _log = logging.getLogger("fairshare.ray")
 _from_driver = msgspec.msgpack.Decoder(FromDriver)
 
 
-class RayEngine:
+class RayEngine(HostEngine):
     """Used in the event loop of the server; `close` in a thread. `connect` gives it the state
-    before the server starts it."""
+    before the server starts it. What a node lacks for a command it finds out when it starts it; how
+    a container ended is not known before its node returns."""
 
     nodes_register = True
 
@@ -210,10 +210,6 @@ class RayEngine:
         self._options = msgspec.structs.replace(self._options, cluster=str(epoch_ms))
 
     # -- the engine -------------------------------------------------------------------------------
-
-    def nodes(self) -> tuple[()]:
-        """None: nodes register when their agents answer."""
-        return ()
 
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Start the driver; agents of an earlier server are found by it."""
@@ -285,19 +281,9 @@ class RayEngine:
 
     # -- the host's part --------------------------------------------------------------------------
 
-    def files(self, application_name: str, container_name: str) -> None:
-        """None: files are on the nodes."""
-
-    def node_web_address(self, node: str) -> str:
-        """Agents have no web server."""
-        return ""
-
     def last_heartbeat_ms(self, node: str) -> int | None:
         """When a node was last heard of; None: not since the start."""
         return self._heard_ms.get(node)
-
-    def exit_of(self, container: ContainerId, application_name: str, container_name: str) -> None:
-        """Not known before the node returns."""
 
     def account_problem(self, user: str) -> str:
         """Accounts are those of the nodes, which look for them when they start a container. They
@@ -309,10 +295,6 @@ class RayEngine:
                 return f"{user!r} is root here, and nothing runs as root: submit under another name"
         return ""
 
-    def command_problem(self, user: str, command: Command) -> str:
-        """What a node lacks it finds out when it starts the command."""
-        return ""
-
     def trouble(self) -> str:
         """Why no container can be started; empty if they can."""
         return self._trouble
@@ -320,9 +302,6 @@ class RayEngine:
     def prune(self, application_name: str) -> None:
         """Delete the files of a finished application on all nodes."""
         self._loop.call_soon_threadsafe(self._send, Prune(application_name))
-
-    def forget_payload(self, digest: str) -> None:
-        """Copies on the nodes go with the nodes."""
 
     async def read(
         self, node: str, names: tuple[str, str], file: str, offset: int, limit: int

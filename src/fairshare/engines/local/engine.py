@@ -51,7 +51,7 @@ from fairshare.engines.local.sessions.opening import open_command, open_terminal
 from fairshare.engines.local.state import StateDirectory
 from fairshare.engines.local.watcher import Watcher
 from fairshare.engines.local.zygote_client import ZygoteClient
-from fairshare.engines.protocol import GpuUse, Launched, LaunchOrder, NodeOffer
+from fairshare.engines.protocol import GpuUse, HostEngine, Launched, LaunchOrder, NodeOffer
 from fairshare.errors import AccountsUnavailable, EngineError
 from fairshare.wording import cause
 
@@ -65,7 +65,7 @@ _LOCK_PAUSE_S = 0.02
 _LOCK_PATIENCE_S = 0.5
 
 
-class LocalEngine:
+class LocalEngine(HostEngine):
     """Runs containers as processes on this machine, with one state directory.
 
     * `nodes`: the number of nodes as which the machine is offered; memory and vcores are split
@@ -97,8 +97,6 @@ class LocalEngine:
 
     Raises EngineError for impossible settings.
     """
-
-    nodes_register = False
 
     launcher: Path | None = None
     """The program that runs launch contexts of YARN, given a file; None: they are refused."""
@@ -425,14 +423,6 @@ class LocalEngine:
         """A connection to the terminal of a container; raises InputError."""
         self._working()
         return open_terminal(self._directory(application_name, container_name))
-
-    def node_web_address(self, node: str) -> str:
-        """The nodes of this machine have no web servers of their own."""
-        return ""
-
-    def last_heartbeat_ms(self, node: str) -> int | None:
-        """The nodes are this machine."""
-        return None
 
     def exit_of(
         self, container: ContainerId, application_name: str, container_name: str

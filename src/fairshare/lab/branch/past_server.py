@@ -20,9 +20,8 @@ from fairshare.cli.verbs import Failure
 from fairshare.client import Client
 from fairshare.client.exchange import path_of
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
-from fairshare.core.model.inputs import ContainerExited, Input
-from fairshare.core.model.work import Command
-from fairshare.engines.protocol import ContainerFiles, LaunchOrder, NodeOffer
+from fairshare.core.model.inputs import Input
+from fairshare.engines.protocol import HostEngine, LaunchOrder
 from fairshare.errors import EngineError, InputError, JournalError
 from fairshare.lab.branch.estimates import estimate
 from fairshare.lab.branch.history import Cut, History, Moment
@@ -42,13 +41,8 @@ URL = "http://localhost"
 _Answer = TypeVar("_Answer")
 
 
-class _NoEngine:
+class _NoEngine(HostEngine):
     """Runs nothing."""
-
-    nodes_register = False
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        return ()
 
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         pass
@@ -65,37 +59,8 @@ class _NoEngine:
     def close(self, *, stop_containers: bool) -> None:
         pass
 
-    def files(self, application_name: str, container_name: str) -> ContainerFiles | None:
-        return None
-
-    def node_web_address(self, node: str) -> str:
-        return ""
-
-    def last_heartbeat_ms(self, node: str) -> int | None:
-        return None
-
-    def exit_of(
-        self, container: ContainerId, application_name: str, container_name: str
-    ) -> ContainerExited | None:
-        return None
-
     def signal(self, container: ContainerId, command: str) -> None:
         raise EngineError("nothing runs here")
-
-    def account_problem(self, user: str) -> str:
-        return ""
-
-    def command_problem(self, user: str, command: Command) -> str:
-        return ""
-
-    def trouble(self) -> str:
-        return ""
-
-    def prune(self, application_name: str) -> None:
-        pass
-
-    def forget_payload(self, digest: str) -> None:
-        pass
 
 
 class _FollowerHere(Follower):

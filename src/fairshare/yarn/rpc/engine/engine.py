@@ -27,7 +27,7 @@ from fairshare.core.schedulers.protocol import State
 from fairshare.engines.local.machine import raise_file_limit
 from fairshare.engines.local.outcome import StartFailure
 from fairshare.engines.local.preparation import with_variables
-from fairshare.engines.protocol import LaunchOrder, NodeOffer
+from fairshare.engines.protocol import HostEngine, LaunchOrder
 from fairshare.errors import EngineError, InputError
 from fairshare.runtime.observers import Observers
 from fairshare.server.state_directory import fetched_result, results_of
@@ -150,11 +150,12 @@ class Results:
         draft.replace(target)
 
 
-class NodeManagersEngine:
+class NodeManagersEngine(HostEngine):
     """The engine of a cluster of NodeManagers.
 
     `connect` gives it what the protocols know before the server starts it. Used in the event loop
-    of the server; `close` in a thread.
+    of the server; `close` in a thread. Nodes check accounts when they start a container, and report
+    their own health; how a container ended is not known before its node returns.
     """
 
     nodes_register = True
@@ -189,10 +190,6 @@ class NodeManagersEngine:
         self._signer = signer
 
     # -- the engine -------------------------------------------------------------------------------
-
-    def nodes(self) -> tuple[NodeOffer, ...]:
-        """None: nodes register by themselves."""
-        return ()
 
     def start(self, report: Callable[[Input], None], **_: object) -> None:
         """Begin; nothing is adopted here, nodes report what they run when they return."""
@@ -234,9 +231,6 @@ class NodeManagersEngine:
 
     # -- the host's part --------------------------------------------------------------------------
 
-    def files(self, application_name: str, container_name: str) -> None:
-        """None: files are on the nodes."""
-
     def node_web_address(self, node: str) -> str:
         """`host:port` of a node's web server, which has the logs; empty: it is not registered."""
         known = self._nodes.get(node)
@@ -246,28 +240,14 @@ class NodeManagersEngine:
         """When a node was last heard of; None: not since the start."""
         return self._heard_ms(node)
 
-    def exit_of(self, container: ContainerId, application_name: str, container_name: str) -> None:
-        """Not known before the node returns."""
-
-    def account_problem(self, user: str) -> str:
-        """Nodes check accounts when they start a container."""
-        return ""
-
     def command_problem(self, user: str, command: Command) -> str:
         """What a NodeManager cannot do."""
         return unsupported(command)
-
-    def trouble(self) -> str:
-        """Nodes report their own health."""
-        return ""
 
     def prune(self, application_name: str) -> None:
         """Delete what was fetched of an application; nodes delete its files themselves."""
         if self.results is not None:
             self.results.prune(application_name)
-
-    def forget_payload(self, digest: str) -> None:
-        """There are no further copies."""
 
     # -- starting ---------------------------------------------------------------------------------
 
