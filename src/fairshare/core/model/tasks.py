@@ -29,7 +29,7 @@ class TaskState(enum.StrEnum):
     KILLED = "KILLED"
 
 
-class Assignment(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True, gc=False):
     """Which task a container runs."""
 
     group: int

@@ -7,7 +7,7 @@ has ended are packed, in about 40 bytes each, and opened for each reader.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import ClassVar, Final, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -44,51 +44,28 @@ MAX_DIAGNOSTICS = 4_000
 part."""
 
 
-class ContainerRecord:
+class ContainerRecord(msgspec.Struct, array_like=True, eq=False, gc=False):
     """One container, from its allocation on. Instants are None while they lie in the future.
 
     `group` and `task` are -1 for a container that runs no task of a group.
     """
 
-    LATER_FIELDS: ClassVar[Mapping[str, object]] = {"timed_out": False}
-    """Of snapshots that were made before these fields were added."""
-
-    __slots__ = (
-        "allocated_ms",
-        "container",
-        "cpu_ms",
-        "diagnostics",
-        "exit_code",
-        "finished_ms",
-        "gpus",
-        "group",
-        "launched_ms",
-        "master",
-        "node",
-        "peak_memory_mb",
-        "resource",
-        "running_ms",
-        "task",
-        "timed_out",
-    )
-
-    def __init__(self, event: ContainerAllocated) -> None:
-        self.container: ContainerId = event.container
-        self.node = event.node
-        self.resource: Resource = event.resource
-        self.master = event.master
-        self.allocated_ms = event.allocated_ms
-        self.launched_ms: int | None = None
-        self.running_ms: int | None = None
-        self.gpus: tuple[str, ...] = ()
-        self.finished_ms: int | None = None
-        self.group = -1
-        self.task = -1
-        self.exit_code: int | None = None
-        self.diagnostics = ""
-        self.peak_memory_mb = 0
-        self.cpu_ms = 0
-        self.timed_out = False
+    container: ContainerId
+    node: str
+    resource: Resource
+    master: bool
+    allocated_ms: int
+    launched_ms: int | None = None
+    running_ms: int | None = None
+    finished_ms: int | None = None
+    gpus: tuple[str, ...] = ()
+    group: int = -1
+    task: int = -1
+    exit_code: int | None = None
+    diagnostics: str = ""
+    peak_memory_mb: int = 0
+    cpu_ms: int = 0
+    timed_out: bool = False
 
     @property
     def outcome(self) -> str:
@@ -149,38 +126,18 @@ class ApplicationHistory:
             self.tasks[place] = TaskRecord(container)
 
 
-class _Packed(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A finished container: its number without that of its application, and its instants as the
-    milliseconds since its allocation, or None."""
-
-    number: int
-    node: str
-    resource: Resource
-    master: bool
-    allocated_ms: int
-    launched_after: int | None
-    running_after: int | None
-    finished_after: int
-    gpus: tuple[str, ...]
-    group: int
-    task: int
-    exit_code: int | None
-    diagnostics: str
-    peak_memory_mb: int
-    cpu_ms: int
-    timed_out: bool = False
-
-
 _Tasks = list[tuple[int, int, int, int]]
 """Of each task that is kept: its group and index, its number of containers, and which is the last.
 """
 
-_Content = tuple[ApplicationId, list[_Packed], _Tasks]
+_Content = tuple[ApplicationId, list[ContainerRecord], _Tasks]
 _decode = msgspec.msgpack.Decoder(_Content).decode
 
 
 class PackedHistory(bytes):
-    """The `ApplicationHistory` of an application all of whose containers have finished."""
+    """The `ApplicationHistory` of an application all of whose containers have finished: each as its
+    record, with its number instead of the identifier, and the instants after its allocation as
+    milliseconds since then."""
 
     __slots__ = ()
 
@@ -192,25 +149,14 @@ class PackedHistory(bytes):
 def _packed(application: ApplicationId, history: ApplicationHistory) -> PackedHistory:
     first = application << APPLICATION_SHIFT
     containers = [
-        _Packed(
-            container.container - first,
-            container.node,
-            container.resource,
-            container.master,
-            container.allocated_ms,
-            _since(container.allocated_ms, container.launched_ms),
-            _since(container.allocated_ms, container.running_ms),
-            (container.finished_ms or 0) - container.allocated_ms,
-            container.gpus,
-            container.group,
-            container.task,
-            container.exit_code,
-            container.diagnostics,
-            container.peak_memory_mb,
-            container.cpu_ms,
-            container.timed_out,
+        msgspec.structs.replace(
+            record,
+            container=record.container - first,
+            launched_ms=_moved(record.launched_ms, -record.allocated_ms),
+            running_ms=_moved(record.running_ms, -record.allocated_ms),
+            finished_ms=_moved(record.finished_ms, -record.allocated_ms),
         )
-        for container in history.containers.values()
+        for record in history.containers.values()
     ]
     tasks = [
         (*place, task.attempts, task.last.container - first)
@@ -219,36 +165,19 @@ def _packed(application: ApplicationId, history: ApplicationHistory) -> PackedHi
     return PackedHistory(msgspec.msgpack.encode((application, containers, tasks)))
 
 
-def _since(begin_ms: int, instant_ms: int | None) -> int | None:
-    return None if instant_ms is None else instant_ms - begin_ms
-
-
-def _after(begin_ms: int, duration_ms: int | None) -> int | None:
-    return None if duration_ms is None else begin_ms + duration_ms
+def _moved(instant_ms: int | None, by_ms: int) -> int | None:
+    return None if instant_ms is None else instant_ms + by_ms
 
 
 def _unpacked(packed: PackedHistory) -> ApplicationHistory:
     application, containers, tasks = _decode(packed)
     first = application << APPLICATION_SHIFT
     history = ApplicationHistory()
-    for row in containers:
-        record = object.__new__(ContainerRecord)
-        record.container = first + row.number
-        record.node = row.node
-        record.resource = row.resource
-        record.master = row.master
-        record.allocated_ms = row.allocated_ms
-        record.launched_ms = _after(row.allocated_ms, row.launched_after)
-        record.running_ms = _after(row.allocated_ms, row.running_after)
-        record.finished_ms = row.allocated_ms + row.finished_after
-        record.gpus = row.gpus
-        record.group = row.group
-        record.task = row.task
-        record.exit_code = row.exit_code
-        record.diagnostics = row.diagnostics
-        record.peak_memory_mb = row.peak_memory_mb
-        record.cpu_ms = row.cpu_ms
-        record.timed_out = row.timed_out
+    for record in containers:
+        record.container += first
+        record.launched_ms = _moved(record.launched_ms, record.allocated_ms)
+        record.running_ms = _moved(record.running_ms, record.allocated_ms)
+        record.finished_ms = _moved(record.finished_ms, record.allocated_ms)
         history.containers[record.container] = record
     for group, index, attempts, last in tasks:
         task = history.tasks[group, index] = TaskRecord(history.containers[first + last])
@@ -281,7 +210,9 @@ class ContainerHistory(Projection):
         history = self._to_change(event.application)
         if history is None:
             history = self._applications[event.application] = ApplicationHistory()
-        history.containers[event.container] = ContainerRecord(event)
+        history.containers[event.container] = ContainerRecord(
+            event.container, event.node, event.resource, event.master, event.allocated_ms
+        )
 
     def _running(self, record: Record, event: ContainerRunning) -> None:
         history = self._to_change(application_of(event.container))

@@ -1,5 +1,6 @@
 """What is remembered of containers."""
 
+import msgspec
 import pytest
 from tests.observing import follower
 
@@ -131,8 +132,9 @@ def finished(history: ContainerHistory, containers: list[int], application: int 
         apply(history, 1_900, ContainerCompleted(container, number % 2, f"code {number}", 12, 34))
 
 
-def fields(record: ContainerRecord) -> list[object]:
-    return [getattr(record, name) for name in ContainerRecord.__slots__]
+def fields(record: ContainerRecord) -> tuple[object, ...]:
+    row: tuple[object, ...] = msgspec.structs.astuple(record)
+    return row
 
 
 def test_a_packed_application_has_the_same_containers_and_tasks():
