@@ -5,17 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.lab.simulate.traces import (
-    alibaba,
-    google,
-    hadoop,
-    helios,
-    philly,
-    philly_log,
-    slurm,
-    swf,
-    swim,
-)
+from fairshare.lab.simulate.traces import alibaba, google, hadoop, helios, philly, slurm, swf, swim
 from fairshare.lab.simulate.traces.records import Trace, TraceJob
 from fairshare.lab.simulate.traces.rows import TraceUnreadable, skipped
 
@@ -41,8 +31,8 @@ FORMATS = (
         "Alibaba's nodes and jobs with GPUs of 2026", alibaba.has_gpu_nodes, alibaba.read_gpu_nodes
     ),
     Format("Google's cluster data of 2011 and 2019", google.matches, google.read),
-    Format("Philly's table of jobs", philly.matches, philly.read),
-    Format("Philly's log of jobs", philly_log.matches, philly_log.read),
+    Format("Philly's table of jobs", philly.has_table, philly.read_table),
+    Format("Philly's log of jobs", philly.has_log, philly.read_log),
     Format("Helios' log of jobs", helios.has_log, helios.read_log),
     Format("Helios' demand", helios.has_demand, helios.read_demand),
 )
