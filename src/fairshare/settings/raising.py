@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairshare.core.model.resources import Resource, ResourceTypes
+from fairshare.core.model.resources import NO_LIMIT, Resource, ResourceTypes
 from fairshare.core.schedulers.reasons import Reason
 
 MOST_STEPS: Final = 64
@@ -61,9 +61,9 @@ def amounts_above(reason: Reason, limit: Resource, most: Resource) -> list[Resou
     return [*(step for step in steps if step != last), last]
 
 
-def counts_above(count: int, most: int) -> list[int]:
-    """The next larger numbers, and at last `most`."""
-    return [*range(count + 1, count + MOST_STEPS), most]
+def counts_above(count: int) -> list[int]:
+    """The next larger numbers, and at last no limit."""
+    return [*range(count + 1, count + MOST_STEPS), NO_LIMIT]
 
 
 def amount_text(types: ResourceTypes, amount: Resource) -> str:

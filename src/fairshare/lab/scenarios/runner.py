@@ -209,10 +209,9 @@ class Runner:
             self._recorder.refused(application, reason)
         self._recorder.look()
 
-    def _repeat(self, input_: inputs.Input, times: int) -> None:
-        for _ in range(times):
-            self._cluster.call(input_)
-            self._settle()
+    def _call(self, input_: inputs.Input) -> None:
+        self._cluster.call(input_)
+        self._settle()
 
     @singledispatchmethod
     def _apply(self, step: steps.Step) -> None:
@@ -319,7 +318,7 @@ class Runner:
     def _heartbeat(self, step: steps.Heartbeat) -> None:
         for _ in range(step.times):
             for node in nodes_named(step.nodes, self._cluster):
-                self._repeat(inputs.NodeBeat(node), 1)
+                self._call(inputs.NodeBeat(node))
 
     @_apply.register
     def _labels(self, step: steps.ChangeLabels) -> None:
@@ -372,15 +371,15 @@ class Runner:
         for _ in range(step.passes):
             # What is due is killed first; a master lost by that asks again within the pass.
             self._cluster.call(inputs.PreemptContainers())
-            self._repeat(inputs.UpdateShares(), 1)
+            self._call(inputs.UpdateShares())
 
     @_apply.register
     def _preempt(self, step: steps.Preempt) -> None:
         for _ in range(step.passes):
-            self._repeat(inputs.PreemptContainers(), 1)
+            self._call(inputs.PreemptContainers())
             if self._intervals.preemption_ms is not None:  # the monitors of queues made on demand
-                self._repeat(inputs.UpdateShares(), 1)
-                self._repeat(inputs.TidyQueues(), 1)
+                self._call(inputs.UpdateShares())
+                self._call(inputs.TidyQueues())
 
     @_apply.register
     def _advance(self, step: steps.Advance) -> None:

@@ -278,10 +278,8 @@ def pairing_sentence(pairing: Pairing, duration: Duration) -> str:
     return f"{text}."
 
 
-def rejections_overview(
-    reports: Sequence[tuple[str, Report]], words: Callable[[str], str] = str
-) -> Overview:
-    """Why applications were rejected, and how many; `words` may put a reason in simpler words."""
+def rejections_overview(reports: Sequence[tuple[str, Report]]) -> Overview:
+    """Why applications were rejected, and how many."""
     several = len(reports) > 1
     headings = (
         *((Heading("Run", words=True),) if several else ()),
@@ -292,9 +290,7 @@ def rejections_overview(
     numbers = []
     for number, (name, report) in enumerate(reports):
         reasons = Counter(
-            words(one.diagnostics)
-            for one in report.applications
-            if one.state == ApplicationState.REJECTED
+            one.diagnostics for one in report.applications if one.state == ApplicationState.REJECTED
         )
         for reason, count in reasons.most_common():
             rows.append((*((name,) if several else ()), f"{count:,}", reason))

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairshare.core.model.resources import NO_LIMIT, Resource
+from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity.settings import (
     Amount,
@@ -55,7 +55,7 @@ def raised(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise
         case Cause.QUEUE_APPLICATIONS:
             return Raise(
                 f"max-parallel-apps of {name}",
-                counts_above(reason.count, NO_LIMIT),
+                counts_above(reason.count),
                 str,
                 lambda value: with_queue(maximum_parallel_applications=value),
             )
@@ -63,7 +63,7 @@ def raised(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise
             users = settings.users_maximum_parallel_applications
             return Raise(
                 f"max-parallel-apps of the user {reason.user}",
-                counts_above(reason.count, NO_LIMIT),
+                counts_above(reason.count),
                 str,
                 lambda value: replace(
                     settings,

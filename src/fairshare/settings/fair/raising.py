@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairshare.core.model.resources import NO_LIMIT, Resource
+from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.entitlement import Obstacle, Preemption
 from fairshare.core.schedulers.fair.settings import NEVER_MS, Amount, FairSettings, QueueSettings
@@ -40,7 +40,7 @@ def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | N
         case Cause.QUEUE_APPLICATIONS:
             return Raise(
                 f"maxRunningApps of {name}",
-                counts_above(reason.count, NO_LIMIT),
+                counts_above(reason.count),
                 str,
                 lambda value: with_queue(max_running_applications=value),
             )
@@ -48,7 +48,7 @@ def raised(settings: FairSettings, reason: Reason, total: Resource) -> Raise | N
             users = allocations.user_max_applications
             return Raise(
                 f"maxRunningApps of the user {reason.user}",
-                counts_above(reason.count, NO_LIMIT),
+                counts_above(reason.count),
                 str,
                 lambda value: replace(
                     settings,

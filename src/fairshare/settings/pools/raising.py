@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from fairshare.core.model.resources import NO_LIMIT, Resource
+from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
 from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.settings.raising import FACTORS, Raise, counts_above
@@ -15,7 +15,7 @@ def raised(settings: PoolsSettings, reason: Reason, total: Resource) -> Raise | 
         pool = allocations.pools.get(name, PoolAllocation(name))
         return Raise(
             f"maxRunningJobs of {name}",
-            counts_above(reason.count, NO_LIMIT),
+            counts_above(reason.count),
             str,
             lambda value: replace(
                 settings,
@@ -28,7 +28,7 @@ def raised(settings: PoolsSettings, reason: Reason, total: Resource) -> Raise | 
     if reason.cause is Cause.USER_APPLICATIONS:
         return Raise(
             f"maxRunningJobs of the user {reason.user}",
-            counts_above(reason.count, NO_LIMIT),
+            counts_above(reason.count),
             str,
             lambda value: replace(
                 settings,

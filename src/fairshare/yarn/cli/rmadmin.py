@@ -204,7 +204,8 @@ def _service_state(manager: ResourceManager, arguments: Sequence[str]) -> int:
 
 def _all_service_states(manager: ResourceManager, arguments: Sequence[str]) -> int:
     if not manager.addresses.available:
-        return _no_ha("-getAllServiceState")
+        say("Cannot run -getAllServiceState when ResourceManager HA is not enabled")
+        return FAILED
     for name, url in manager.addresses.urls.items():
         try:
             state = str(manager.info(name)["haState"]).lower()
@@ -228,11 +229,6 @@ def _service(manager: ResourceManager, command: str, arguments: Sequence[str]) -
             f"{' '.join(arguments)} is not a valid serviceId. It should be one of {known}"
         )
     return arguments[0]
-
-
-def _no_ha(command: str) -> int:
-    say(f"Cannot run {command} when ResourceManager HA is not enabled")
-    return FAILED
 
 
 _ACTIONS: dict[str, Callable[[ResourceManager, Sequence[str]], int]] = {

@@ -170,9 +170,7 @@ def check_name(name: str) -> None:
         offset += len(node) + 1
 
 
-def get_or_create(
-    state: "FairState", step: Step, name: str, *, leaf: bool, dynamic: bool = True
-) -> FairQueue | None:
+def get_or_create(state: "FairState", step: Step, name: str, *, leaf: bool) -> FairQueue | None:
     """The queue, created with its missing ancestors; None if a leaf or a policy forbids it.
 
     As in Hadoop the levels that were created before the walk was stopped are kept
@@ -196,7 +194,7 @@ def get_or_create(
         policy = policy_of(state.settings.allocations, new)
         if not parent.policy.allows_child(policy) or (policy.leaf_only and not is_leaf):
             return None
-        step.emit(QueueCreated(new, is_leaf, dynamic))
+        step.emit(QueueCreated(new, is_leaf, True))
         parent = state.queues[new]
     return parent
 
