@@ -372,7 +372,8 @@ class _Trial:
         for one in removed:
             if not relax(copy, self.claim, self.queue, self.label, one):
                 return None, ()
-        gang = self.claim.reason is not None and self.claim.reason.cause is Cause.GANG_TOO_LARGE
+        gangs = (Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED)
+        gang = self.claim.reason is not None and self.claim.reason.cause in gangs
         copy.go_on(PAUSE_MS if gang else AFTER_MS)
         state, limits = copy.manager.state, copy.scheduler.limits_of(number)
         return len(set(application.containers) - had), reasons(application, limits, state)

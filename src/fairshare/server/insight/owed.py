@@ -331,7 +331,7 @@ class Debts:
         if self._state.gangs and _label(application) == gap.label:
             causes = (Cause.GANG_PAUSED, Cause.GANG_TOO_LARGE)
             reason = next((one for one in reasons if one.cause in causes), None)
-            cause = OwedCause.GANG if reason is None else OF_LIMITS[reason.cause]
+            cause = OwedCause.GANG if reason is None else cause_of_gang(reason)
             for group, gang in self._paused_gangs(application):
                 self._take(gap, Claim(cause, application, lacking(group, gang), reason))
 
@@ -536,6 +536,12 @@ def _label(application: Application) -> str:
     """The partition in which an application runs without naming one."""
     label: str = getattr(application.attempt, "label", "")
     return label
+
+
+def cause_of_gang(reason: Reason) -> OwedCause:
+    """The cause of a gang that does not request its containers: the first limit that leaves too
+    little for all of them, if there is one."""
+    return OF_LIMITS[(*reason.also, reason)[0].cause]
 
 
 class OwedPart(OwedPartFields[ApplicationId], frozen=True):

@@ -15,7 +15,12 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
-from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
+from fairshare.core.schedulers.fair.settings import (
+    AllocationSettings,
+    Amount,
+    FairSettings,
+    QueueSettings,
+)
 from fairshare.core.schedulers.reasons import Cause
 from fairshare.server.insight.owed import (
     OF_CHOICE,
@@ -112,6 +117,15 @@ def test_a_limit_on_applications_is_charged_before_the_lack_of_room():
     cluster.submit("root.b", 1)
     cluster.submit("root.b", 5)
     assert cluster.owed() == {"lender": 1024, "applications": 3072}
+
+
+def test_a_gang_that_a_maximum_keeps_from_starting_is_charged_to_that():
+    cluster = Cluster(max_share=Amount(absolute=(2048, 8)))
+    cluster.submit("root.b", 3, gang=True, gang_timeout_ms=1_000)
+    assert cluster.owed() == {"maximum": 2048}
+    cluster = Cluster()
+    cluster.submit("root.b", 12, gang=True, gang_timeout_ms=1_000)
+    assert cluster.owed() == {"impossible": 8192}
 
 
 def test_a_type_that_no_share_divides_is_the_cause_where_it_is_used_up():
