@@ -238,8 +238,8 @@ class Debts:
         partition.shares = add(partition.shares, level.share)
         idle = not any(level.share)
         excess = tuple(
-            u - s if u > s and (s or idle) else 0
-            for u, s in zip(level.used, level.share, strict=True)
+            u - s if place < self.counted and u > s and (s or idle) else 0
+            for place, (u, s) in enumerate(zip(level.used, level.share, strict=True))
         )
         if any(excess):
             partition.above.append((level.queue, excess))

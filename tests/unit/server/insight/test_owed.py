@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from tests.unit.core.schedulers.waiting import Cluster as Waiting
+from tests.unit.core.schedulers.waiting import ask
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.inputs import (
@@ -15,6 +17,8 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
     Amount,
@@ -140,6 +144,25 @@ def test_what_others_have_above_their_share_in_pieces_of_several_nodes_is_fragme
     cluster.submit("root.a", 6)  # three on each node, of which one of each is above its share
     cluster.submit("root.b", 1, 3072)
     assert cluster.owed() == {"fragmentation": 3072}
+
+
+def test_what_is_used_of_a_type_that_does_not_count_is_not_lent():
+    shares = {"root.a": 30.0, "root.b": 40.0, "root.c": 30.0}
+    leaves = {
+        name: CapacityQueue(
+            capacity=Percentage(share), user_limit_factor=10.0, maximum_master_share=1.0
+        )
+        for name, share in shares.items()
+    }
+    root = CapacityQueue(children=("a", "b", "c"), capacity=Percentage(100.0))
+    settings = CapacitySettings(queues={"root": root, **leaves}, maximum_allocation=(65536, 64))
+    cluster = Waiting("capacity", settings, nodes=(("n1", (8192, 4)),))
+    for queue, *request in (("a", 1, 4096), ("c", 2, 1024), ("b", 2, 1024), ("b", 1, 1024)):
+        cluster.submit(ask(*request), queue=f"root.{queue}")
+        cluster.run()
+    # What root.a has above its share is one container, and root.c has no memory above its own.
+    [claim] = Debts(cluster.manager.scheduler, 0).claims("root.b", "")
+    assert (claim.cause, claim.amount[0]) == (OwedCause.FRAGMENTATION, 1024)
 
 
 def test_safe_mode_stops_everything():
