@@ -8,22 +8,16 @@ no name around it here, and maps are objects, as Hadoop's Jackson writes them.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.routing import BaseRoute
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.identifiers import (
-    ContainerId,
-    application_of,
-    attempt_name,
-    attempt_of,
-    container_name,
-)
-from fairshare.runtime.projections.container_history import ContainerRecord
+from fairshare.core.model.identifiers import ContainerId, application_of, attempt_name, attempt_of
 from fairshare.server.slices import sliced
 from fairshare.yarn.rest.answering import JSON, Answer, YarnRoute, accepted_form
-from fairshare.yarn.rest.application_documents import AppInfo, application_info, logs_url
+from fairshare.yarn.rest.application_documents import AppInfo, application_info
 from fairshare.yarn.rest.applications import (
     NO_CONTAINER,
     AttemptDetail,
@@ -36,7 +30,7 @@ from fairshare.yarn.rest.callers import Caller, may_view
 from fairshare.yarn.rest.errors import not_found
 from fairshare.yarn.rest.gateway import Gateway, gateway_of
 from fairshare.yarn.rest.parameters import find_application, read_container_id, read_filter
-from fairshare.yarn.views.documents import Document, Entries, entries
+from fairshare.yarn.views.documents import Document, Entries
 
 BASE: Final = "/ws/v1/applicationhistory"
 _GPU: Final = "yarn.io/gpu"
@@ -247,59 +241,17 @@ def _container(
     gateway: Gateway, application: Application, container: ContainerId, *, as_json: bool
 ) -> HistoryContainerInfo | None:
     """The document of a live or an ended container; None: there is no such one."""
-    record = gateway.server.projections.history.container(container)
     grant = application.containers.get(container)
-    if grant is not None:
-        live = container_info(gateway, application, grant)
-        return HistoryContainerInfo(
-            live.containerId,
-            live.allocatedMB,
-            live.allocatedVCores,
-            live.assignedNodeId,
-            live.priority,
-            live.startedTime,
-            live.finishedTime,
-            live.elapsedTime,
-            "",
-            live.logUrl,
-            live.containerExitStatus,
-            live.containerState,
-            live.nodeHttpAddress,
-            live.nodeId,
-            _object(live.allocatedResources) if as_json else live.allocatedResources,
-        )
-    return None if record is None else _ended(gateway, application, record, as_json=as_json)
-
-
-def _ended(
-    gateway: Gateway, application: Application, record: ContainerRecord, *, as_json: bool
-) -> HistoryContainerInfo:
-    state = gateway.scheduler.state
-    name = container_name(state.epoch_ms, record.container)
-    node = gateway.node_address(record.node)
-    finished_ms = record.finished_ms or 0
-    resources = entries(state.types, record.resource)
-    return HistoryContainerInfo(
-        containerId=name,
-        allocatedMB=record.resource[0],
-        allocatedVCores=record.resource[1],
-        assignedNodeId=node,
-        priority=0,
-        startedTime=record.allocated_ms,
-        finishedTime=finished_ms,
-        elapsedTime=max(0, finished_ms - record.allocated_ms),
-        diagnosticsInfo=record.diagnostics,
-        logUrl=logs_url(gateway, record.node, name, application.user),
-        containerExitStatus=-1_000 if record.exit_code is None else record.exit_code,
-        containerState="COMPLETE",
-        nodeHttpAddress=f"http://{gateway.node_web_address(record.node)}",
-        nodeId=node,
-        allocatedResources=_object(resources) if as_json else resources,
-    )
-
-
-def _object(amounts: Entries) -> dict[str, int]:
-    return {name: int(amount) for name, amount in amounts.pairs}
+    record = None if grant else gateway.server.projections.history.container(container)
+    known = grant or record
+    if known is None:
+        return None
+    info = msgspec.structs.asdict(container_info(gateway, application, known))
+    del info["exposedPorts"]
+    if as_json:
+        amounts = info["allocatedResources"].pairs
+        info["allocatedResources"] = {name: int(amount) for name, amount in amounts}
+    return HistoryContainerInfo(**info, diagnosticsInfo=record.diagnostics if record else "")
 
 
 def routes() -> list[BaseRoute]:

@@ -22,6 +22,7 @@ from fairshare.core.model.identifiers import (
 )
 from fairshare.errors import EngineError, InputError
 from fairshare.runtime.projections.attempt_history import Attempt
+from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.yarn.rest.answering import Answer, YarnRoute, listed
 from fairshare.yarn.rest.application_documents import (
     AppInfo,
@@ -206,8 +207,8 @@ class AttemptDetail(Document):
     finishedTime: int
 
 
-class ContainerInfo(Document, kw_only=True):
-    """One live container; the defaults are those of all of them."""
+class ContainerInfo(Document):
+    """One container."""
 
     containerId: str
     allocatedMB: int
@@ -215,11 +216,11 @@ class ContainerInfo(Document, kw_only=True):
     assignedNodeId: str
     priority: int
     startedTime: int
-    finishedTime: int = 0
+    finishedTime: int
     elapsedTime: int
     logUrl: str
-    containerExitStatus: int = 0
-    containerState: str = "RUNNING"
+    containerExitStatus: int
+    containerState: str
     nodeHttpAddress: str
     nodeId: str
     allocatedResources: Entries
@@ -362,24 +363,35 @@ def find_attempt(
 
 
 def container_info(
-    gateway: Gateway, application: Application, grant: ContainerAllocated
+    gateway: Gateway, application: Application, container: ContainerAllocated | ContainerRecord
 ) -> ContainerInfo:
-    """The document of a live container."""
+    """The document of a container: a grant is of a live one, a record of one that has ended."""
     state = gateway.scheduler.state
-    name = container_name(state.epoch_ms, grant.container)
-    node = gateway.node_address(grant.node)
+    name = container_name(state.epoch_ms, container.container)
+    node = gateway.node_address(container.node)
+    if isinstance(container, ContainerAllocated):
+        priority, exit_status, finished_ms = container.priority, 0, 0
+        end_ms, container_state = gateway.now_ms(), "RUNNING"
+    else:
+        exit_code = container.exit_code
+        priority, exit_status = 0, -1_000 if exit_code is None else exit_code
+        end_ms = finished_ms = container.finished_ms or 0
+        container_state = "COMPLETE"
     return ContainerInfo(
         containerId=name,
-        allocatedMB=grant.resource[0],
-        allocatedVCores=grant.resource[1],
+        allocatedMB=container.resource[0],
+        allocatedVCores=container.resource[1],
         assignedNodeId=node,
-        priority=grant.priority,
-        startedTime=grant.allocated_ms,
-        elapsedTime=max(0, gateway.now_ms() - grant.allocated_ms),
-        logUrl=logs_url(gateway, grant.node, name, application.user),
-        nodeHttpAddress=f"http://{gateway.node_web_address(grant.node)}",
+        priority=priority,
+        startedTime=container.allocated_ms,
+        finishedTime=finished_ms,
+        elapsedTime=max(0, end_ms - container.allocated_ms),
+        logUrl=logs_url(gateway, container.node, name, application.user),
+        containerExitStatus=exit_status,
+        containerState=container_state,
+        nodeHttpAddress=f"http://{gateway.node_web_address(container.node)}",
         nodeId=node,
-        allocatedResources=entries(state.types, grant.resource),
+        allocatedResources=entries(state.types, container.resource),
     )
 
 

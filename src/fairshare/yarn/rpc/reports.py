@@ -13,6 +13,7 @@ from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.resources import Resource, ResourceTypes, add, total
 from fairshare.runtime.projections.attempt_history import Attempt
+from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.yarn.rest.application_documents import (
     AppInfo,
     application_info,
@@ -335,14 +336,14 @@ class AttemptReports:
     ) -> ContainerReportProto | None:
         """The report of a live container of an application; None: it has no such one."""
         grant = None if container is None else application.containers.get(container)
-        return None if grant is None else _container_report(self._gateway, application, grant)
+        return None if grant is None else report_of_container(self._gateway, application, grant)
 
     def container_reports(
         self, application: Application, attempt: ApplicationAttemptIdProto
     ) -> list[ContainerReportProto]:
         """The reports of the live containers of an application."""
         return [
-            _container_report(self._gateway, application, grant)
+            report_of_container(self._gateway, application, grant)
             for grant in application.containers.values()
         ]
 
@@ -386,14 +387,15 @@ def _attempt_report(
     return report
 
 
-def _container_report(
-    gateway: Gateway, application: Application, grant: ContainerAllocated
+def report_of_container(
+    gateway: Gateway, application: Application, container: ContainerAllocated | ContainerRecord
 ) -> ContainerReportProto:
+    """The report of a live container by its grant, or of one that has ended by its record."""
     state = gateway.scheduler.state
-    info = container_info(gateway, application, grant)
+    info = container_info(gateway, application, container)
     report = ContainerReportProto(
-        container_id=records.container_id_message(state.epoch_ms, grant.container),
-        resource=resource_message(grant.resource, state.types),
+        container_id=records.container_id_message(state.epoch_ms, container.container),
+        resource=resource_message(container.resource, state.types),
         node_id=records.node_id_message(info.nodeId),
         creation_time=info.startedTime,
         finish_time=info.finishedTime,
@@ -403,9 +405,10 @@ def _container_report(
         node_http_address=info.nodeHttpAddress,
         executionType=GUARANTEED,
     )
-    if info.exposedPorts:
-        report.exposed_ports = info.exposedPorts
-    report.priority.priority = info.priority
+    if isinstance(container, ContainerAllocated):
+        report.priority.priority = info.priority
+    else:
+        report.diagnostics_info = container.diagnostics
     return report
 
 
