@@ -1,4 +1,4 @@
-"""How reliable `fairshare eta` is: `python -m benchmarks.eta [--trace FILE:JOBS:NODES] [STATE...]`.
+"""How reliable `fairshare eta` is: `python -m benchmarks.eta [OPTION...] [STATE...]`.
 
 At moments of a history applications that are not over are asked for, and the estimate is compared
 with what happened later. A P90 is honest if 90 % of what happened was not later. Calibration uses
@@ -8,8 +8,10 @@ outcomes, whatever application they were of.
 
 Without an argument the histories are made: twelve hours of three queues, whose users submit jobs of
 a few names with run times that are distributed log-normally, on a cluster that is busy by 80 %; and
-an hour of what `make demo` shows. Traces are simulated under examples/three-teams, on nodes of 8 GB
-and 8 vcores.
+an hour of what `make demo` shows. Traces are simulated under examples/three-teams: on so many nodes
+of 8 GB and 8 vcores, where larger tasks than the configuration allows are divided, or on their own
+nodes, where tasks stay whole. With `--newest` only what has just been submitted is asked for, as
+`submit --dry-run` does.
 """
 
 import argparse
@@ -47,6 +49,7 @@ from fairshare.runtime.recovery import Position, recover
 from fairshare.server.follower import ANSWER_S
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
+from fairshare.wording import counted
 
 HOURS = 12
 SEED = 7
@@ -138,16 +141,18 @@ def simulated(scheduler: str, types: ResourceTypes, settings: Any, workload: Wor
 
 
 def of_trace(text: str) -> Source:
-    """`FILE:JOBS:NODES`, the first jobs of a trace on so many nodes."""
-    path, jobs, count = text.rsplit(":", 2)
+    """`FILE:JOBS[:NODES]`, the first jobs of a trace on so many nodes, or on its own."""
+    path, jobs, *count = text.split(":")
     configuration = read_directory(EXAMPLE)
     types = configuration.types
-    nodes = alike(int(count), types.vector({"memory-mb": 8192, "vcores": 8}))
-    options = TraceOptions(limit=int(jobs), nodes=nodes)
-    parts = configuration.scheduler, types, configuration.settings
-    workload = read_trace(Path(path), *parts, options)
-    workload = msgspec.structs.replace(workload, nodes=nodes)
-    return simulated(*parts, workload)
+    size = types.vector({"memory-mb": 8192, "vcores": 8})
+    nodes = alike(int(count[0]), size) if count else ()
+    options = TraceOptions(limit=int(jobs), nodes=nodes, divide=bool(nodes))
+    scheduler, settings = configuration.scheduler, configuration.settings
+    workload = read_trace(Path(path), scheduler, types, settings, options)
+    if workload.maximum is not None:
+        settings = msgspec.structs.replace(settings, maximum_allocation=workload.maximum)
+    return simulated(scheduler, types, settings, workload)
 
 
 def of_directory(directory: Path) -> Source:
@@ -172,7 +177,9 @@ def outcomes_of(records: Sequence[Record]) -> tuple[dict[int, int], dict[int, in
     return starts, ends
 
 
-def estimated(source: Source, points: int, most: int, count: int, most_s: float) -> Iterator[Row]:
+def estimated(
+    source: Source, points: int, most: int, count: int, most_s: float, newest: bool
+) -> Iterator[Row]:
     """What is estimated at each of the points, as a follower of the journal does it."""
     records = source.records
     starts, ends = outcomes_of(records)
@@ -202,7 +209,8 @@ def estimated(source: Source, points: int, most: int, count: int, most_s: float)
         position = recover(some, manager.state, position)
         table.observe(some)
         numbers = []
-        for number, application in manager.state.applications.items():
+        asked = list(manager.state.applications.items())
+        for number, application in asked[-1:] if newest else asked:
             if not application.over and number in ends and run_times.ended >= LEAST_SAMPLES:
                 numbers.append(number)
         numbers = chosen.sample(numbers, min(most, len(numbers)))
@@ -298,9 +306,10 @@ def main() -> None:
     """Print a table for each history."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.eta", description=__doc__)
     parser.add_argument("directories", nargs="*", type=Path)
-    parser.add_argument("--trace", action="append", default=[], metavar="FILE:JOBS:NODES")
+    parser.add_argument("--trace", action="append", default=[], metavar="FILE:JOBS[:NODES]")
     parser.add_argument("--points", type=int, default=60)
     parser.add_argument("--most", type=int, default=10, help="applications at each point")
+    parser.add_argument("--newest", action="store_true", help="only what has just been submitted")
     parser.add_argument("--draws", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=600, help="ask no more after this")
     parser.add_argument("--save", type=Path, help="keep the estimates (JSON)")
@@ -316,8 +325,10 @@ def main() -> None:
     print("|" + " --- |" * 11)
     for name, source in sources:
         bounds = arguments.points, arguments.most, arguments.draws, arguments.seconds
-        rows = list(estimated(source(), *bounds))
+        rows = list(estimated(source(), *bounds, arguments.newest))
         calibrated(rows)
+        without = sum(row.kind == "end" and row.said_p90 is None for row in rows)
+        print(f"{name}: {counted(without, 'end')} without a P90", file=sys.stderr)
         if arguments.save:
             arguments.save.write_bytes(msgspec.json.encode(rows))
         for line in table(name, rows):
