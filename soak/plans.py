@@ -135,7 +135,7 @@ class Life:
                 await self._act(server)
                 await asyncio.sleep(self._acts.pause_ms() / 1000)
                 if self._chance.random() < SAVED:
-                    server.retention.save()
+                    await server.retention.save_soon()
                     for sequence in server.journal.snapshots():
                         self.snapshots[sequence] = server.journal.snapshot(sequence)
             for task in self._tasks:

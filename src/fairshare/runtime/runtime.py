@@ -129,7 +129,7 @@ class Runtime:
 
     def memory(self) -> RuntimeMemory | None:
         """What is known beside the state; None: something is left to be done at once."""
-        if self._settling is not None or self._eventful:
+        if not self.idle:
             return None
         return RuntimeMemory(self._updated_ms, self._agenda.memory(), self._beats.memory())
 
@@ -220,6 +220,11 @@ class Runtime:
     def unsettled(self) -> bool:
         """Whether `settle` was left and must go on, now."""
         return self._settling is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left to be done at once."""
+        return self._settling is None and not self._eventful
 
     @property
     def timed(self) -> bool:

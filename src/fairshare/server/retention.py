@@ -167,8 +167,8 @@ class Retention:
         Raises JournalError.
         """
         settings = self._settings
-        if self._much_since_the_last_snapshot() and self.may_write():
-            await self._save_beside()
+        if self._much_since_the_last_snapshot():
+            await self.save_soon()
         spare = self._journal.spare(settings.records, settings.journal_mb * 1024**2)
         if spare is None:
             return
@@ -215,9 +215,14 @@ class Retention:
             appended = self._journal.appended
             self._store(freeze(position.sequence, position.now_ms, self._parts()), appended)
 
-    async def _save_beside(self) -> None:
-        """The same; a copy of the process takes a large one, while the server goes on. If it
-        cannot, the server does: without snapshots the journal would grow without bound."""
+    async def save_soon(self) -> None:
+        """The same, at a moment from which plans go on as the server did. A copy of the process
+        takes a large one, while the server goes on. If it cannot, the server does: without
+        snapshots the journal would grow without bound. None is taken where it may not be written,
+        and at the end of the server, which has its own."""
+        await self._service.idle()
+        if self._service.stopping or not self.may_write():
+            return
         position, appended = self._service.position, self._journal.appended
         if not (POSSIBLE and position.sequence > self._saved and self._is_large()):
             self.save()

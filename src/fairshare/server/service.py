@@ -63,6 +63,10 @@ _CAUSES = {"disk-full": Cause.DISK_FULL, "no-database": Cause.NO_DATABASE}
 _ROOM_S = 0.5
 """How often a full disk is tried again."""
 
+_IDLE_S = 5.0
+_LOOK_S = 0.002
+"""The longest time until a busy server counts as idle, and how often that is looked at."""
+
 MAX_SLEEP_MS = 3_600_000
 MAX_RETREAT_MS = 1_000
 
@@ -297,6 +301,17 @@ class Service:
         with self._adding:
             reports, self._from_threads = self._from_threads, []
         self.observe(reports)
+
+    async def idle(self) -> None:
+        """Return when nothing is left to be done at once: what is decided later then follows from
+        the state. A server that is always busy, or stops, is not waited for."""
+        until_s = self._loop.time() + _IDLE_S
+        while (
+            (self._inbox or self._from_threads or not self._runtime.idle)
+            and not self.stopping
+            and self._loop.time() < until_s
+        ):
+            await asyncio.sleep(_LOOK_S)
 
     # The writer.
 

@@ -14,8 +14,10 @@ from fairshare.core.model.work import Command, TaskGroup
 from fairshare.errors import JournalError
 from fairshare.runtime.journal.protocol import Snapshot
 from fairshare.runtime.journal.sqlite import SqliteJournal
-from fairshare.runtime.snapshot import freeze
-from fairshare.server import copied_snapshot, retention
+from fairshare.runtime.projections.projections import MANAGER, MEMORY
+from fairshare.runtime.runtime import Runtime
+from fairshare.runtime.snapshot import freeze, thaw
+from fairshare.server import copied_snapshot, retention, service
 from fairshare.server.long_history import LongHistory
 from fairshare.server.retention import FinishedApplications
 from fairshare.server.server import LiveServer
@@ -188,7 +190,7 @@ async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
     monkeypatch.setattr(os, "fork", lambda: pids.append(fork()) or pids[-1])
     await server.service.ask(ONE_TASK)
     await launched(server, engine)
-    saving = asyncio.ensure_future(copying._save_beside())
+    saving = asyncio.ensure_future(copying.save_soon())
     await server.service.ask(ONE_TASK)  # is answered, and is not in the snapshot
     await saving
     (sequence,) = server.journal.snapshots()
@@ -205,10 +207,38 @@ async def test_the_server_itself_takes_a_snapshot_that_its_copy_cannot_take(
     with pytest.raises(JournalError, match="ended with 1"):
         await copied_snapshot.copied_snapshot(1, 1, dict)
     assert server.journal.snapshots() == []
-    await copying._save_beside()
+    await copying.save_soon()
     assert "ZeroDivisionError" in capfd.readouterr().err
     assert "the server itself takes the snapshot" in caplog.text
     assert len(server.journal.snapshots()) == 1
+
+
+async def test_a_snapshot_waits_until_nothing_is_left_to_be_done_at_once(server, engine):
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    engine.end(container)  # its report waits for a turn
+    await server.retention.save_soon()
+    parts = thaw(server.journal.snapshot(server.journal.snapshots()[-1]))
+    assert parts[MANAGER].state.applications[1].over
+    assert MEMORY in parts
+
+
+async def test_a_server_that_is_always_busy_takes_snapshots_nevertheless(server, monkeypatch):
+    monkeypatch.setattr(service, "_IDLE_S", 0.01)
+    monkeypatch.setattr(Runtime, "idle", False)
+    await server.retention.save_soon()
+    assert len(server.journal.snapshots()) == 1
+
+
+async def test_a_server_ends_though_a_snapshot_waits_for_it_to_be_idle(server, monkeypatch):
+    monkeypatch.setattr(service, "_IDLE_S", 600)
+    monkeypatch.setattr(Runtime, "idle", False)
+    saving = asyncio.ensure_future(server.retention.save_soon())
+    await server.close()
+    await saving
+    journal = SqliteJournal(server.directory.path, read_only=True)
+    assert len(journal.snapshots()) == 1  # the one of its end
+    journal.close()
 
 
 def open_files(sequence, now_ms, parts):
