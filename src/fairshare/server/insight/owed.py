@@ -471,14 +471,15 @@ class Debts:
         share, places = self.levels[gap.queue, gap.label].share, range(self.counted)
         if any(gap.rest[place] < size[place] for place in places if share[place]):
             return OwedCause.REMAINDER
-        if any(free[place] < size[place] and not share[place] for place in places):
+        scarce = [place for place in places if free[place] < size[place]]
+        if scarce and not any(share[place] for place in scarce):
             return OwedCause.UNDIVIDED
         shares, whole = gap.partition.shares, gap.partition.total
         if any(shares[place] > whole[place] for place in short):
             return OwedCause.OVERCOMMITTED
         if held or any(free[place] for place in short):
             return OwedCause.FRAGMENTATION  # what is free and what is held, in pieces
-        return OwedCause.OTHER
+        return OwedCause.LOCALITY if reason.selective else OwedCause.OTHER
 
     def _take(self, gap: _Gap, claim: Claim) -> Resource:
         """Take what a claim may have of the gap; how much that is."""

@@ -139,6 +139,14 @@ def test_a_type_that_no_share_divides_is_the_cause_where_it_is_used_up():
     assert cluster.owed() == {"undivided": 4096}
 
 
+def test_a_node_without_memory_is_not_about_the_vcores_that_it_lacks_too():
+    cluster = Cluster()
+    cluster.submit("root.a", 2, 2048, 2, hosts=("n0",), relax=False)
+    cluster.submit("root.b", 1, 3072, 4, hosts=("n1",), relax=False)
+    cluster.submit("root.b", 1, 1024, 1, hosts=("n0",), relax=False)
+    assert cluster.owed() == {"locality": 1024}
+
+
 def test_what_others_have_above_their_share_in_pieces_of_several_nodes_is_fragmentation():
     cluster = Cluster()
     cluster.submit("root.a", 6)  # three on each node, of which one of each is above its share
