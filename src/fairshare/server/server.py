@@ -339,22 +339,32 @@ class LiveServer:
         application = application_name(epoch_ms, application_of(container))
         return application, container_name(epoch_ms, container)
 
+    @cached_property
+    def _urls(self) -> str:
+        return ",".join(dict.fromkeys((self.url, *self.settings.state.servers)))
+
+    @cached_property
+    def _variables(self) -> dict[str, str]:
+        """What each container's environment has of the server, which has started: the Unix socket
+        where containers need a proof of who they are."""
+        settings = self.settings
+        as_users = settings.run_as == "user" and runs_here(settings.engine)
+        through_socket = settings.authentication.socket and as_users
+        variables = {
+            "FAIRSHARE_URL": f"unix:{settings.socket}" if through_socket else self._urls,
+            "FAIRSHARE_STATE": str(self.directory.path),
+        }
+        if os.geteuid():  # containers of Ray may run under another account
+            variables["FAIRSHARE_SERVER_ACCOUNT"] = str(os.geteuid())
+        return variables
+
     def _environment(self, application: Application, master: bool) -> dict[str, str]:
         """The variables about the server in a container's environment; only the driver gets a
-        token, and the others the Unix socket where they need a proof of who they are."""
-        urls = ",".join(dict.fromkeys((self.url, *self.settings.state.servers)))
-        environment = {"FAIRSHARE_URL": urls, "FAIRSHARE_STATE": str(self.directory.path)}
-        if os.geteuid():  # containers of Ray may run under another account
-            environment["FAIRSHARE_SERVER_ACCOUNT"] = str(os.geteuid())
-        as_users = self.settings.run_as == "user" and runs_here(self.settings.engine)
-        if self.settings.authentication.socket and as_users:
-            environment["FAIRSHARE_URL"] = f"unix:{self.settings.socket}"
-        if master and application.submission.driver is not None:
-            environment["FAIRSHARE_URL"] = urls
-            environment["FAIRSHARE_TOKEN"] = self.tokens.issue(
-                application.id, application.attempt.number
-            )
-        return environment
+        token."""
+        if not master or application.submission.driver is None:
+            return self._variables
+        token = self.tokens.issue(application.id, application.attempt.number)
+        return {**self._variables, "FAIRSHARE_URL": self._urls, "FAIRSHARE_TOKEN": token}
 
     def _prune(self, application: ApplicationId, pause_s: float | None = None) -> None:
         """The containers of this application can no longer be looked up: delete their files too.
