@@ -49,7 +49,7 @@ def command(
     Of a queue: what it is owed, since when, by which causes, and which queues have it. APP is an id
     or its number alone, with /TASK one task, QUEUE a name. Exits with 0 even if nothing waits.
     """
-    if (subject is None) == (user is None) or "" in (subject, user):
+    if (subject is None) == (user is None) or user == "":
         raise click.UsageError("Name an application, a queue, or --user USER.")
     if prove and not (subject is not None and OF_APPLICATION.fullmatch(subject)):
         raise click.UsageError("--prove is about an application: name one.")
