@@ -40,7 +40,7 @@ from fairshare.server.views import Views
 MAX_WAITING = 10_000
 """Inputs that may wait before calls are refused; reports of the engine never are."""
 
-ASKING_S = 0.002
+ASKING_S = 0.0012
 """The time for node updates in one turn. Recording, showing and launching the grants takes three
 times as long again."""
 
