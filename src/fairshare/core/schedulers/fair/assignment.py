@@ -177,15 +177,16 @@ class Heartbeat:
         self._booked = bool(state.kept)  # bookings may keep something from others
         after_ms = state.settings.entitled_after_ms
         self._parts = None if after_ms is None else PartialReservations(state, step, node, after_ms)
-        self._promised = state.none  # what is kept for those that containers end for
+        self._promised: Resource | None = None  # what is kept for those that containers end for
 
     def run(self) -> None:
         """Serve applications that room was preempted for, then the reservation, then all others."""
         if self.node.promised:
             self._serve_promises()
         if self.node.reservation is None or not self._serve_reservation():
-            self._promised = self._still_promised()
-            self._kept = self.node.reservation is not None or any(self._promised)
+            if self.node.promised:
+                self._promised = self._still_promised()
+            self._kept = self.node.reservation is not None or self._promised is not None
             if self._kept:
                 self._due_ms = due_ms(self.state.applications, self.node)
             self._serve_applications()
@@ -215,15 +216,16 @@ class Heartbeat:
                     break
                 pending = take_from(pending, granted)
 
-    def _still_promised(self) -> Resource:
-        """What others have to leave while containers end for an application: the room of these.
+    def _still_promised(self) -> Resource | None:
+        """What others have to leave while containers end for an application: the room of these;
+        None: nothing.
 
         Without that, what ends first goes to others, and as much is preempted again. In Hadoop, and
         wherever whole nodes are reserved, others get it (docs/decisions/0023).
         """
         node, kept = self.node, self.state.none
-        if self._parts is None or not (node.promised and (node.marked or node.ending)):
-            return kept
+        if self._parts is None or not (node.marked or node.ending):
+            return None
         for number, room in node.promised.items():
             attempt = self.state.attempts.get(number)
             key = attempt.asks.wanting[0] if attempt is not None and attempt.asks.wanting else None
@@ -232,7 +234,7 @@ class Heartbeat:
                 if reservation is not None and reservation.application == number:
                     room = positive(subtract(room, reservation.keeps))
                 kept = add(kept, room)
-        return kept
+        return kept if any(kept) else None
 
     def _still_starved(self, attempt: FairAttempt) -> bool:
         if any(attempt.min_starvation):
@@ -314,23 +316,23 @@ class Heartbeat:
 
     def _room(self) -> Resource:
         """The most that is free for an application without the reservation."""
-        available = self._unpromised()
+        available = self._available()
         kept = self._kept and self._due_ms is None
         return self.node.for_others(available) if kept else available
 
-    def _unpromised(self) -> Resource:
+    def _available(self) -> Resource:
         """What is free beside what is promised."""
-        available = self.node.available
-        if not any(self._promised):
+        available, promised = self.node.available, self._promised
+        if promised is None:
             return available
-        both = zip(available, self._promised, strict=True)
+        both = zip(available, promised, strict=True)
         return tuple(max(amount - kept, min(amount, 0)) for amount, kept in both)
 
     def _has_room(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> bool:
         """Whether a container fits beside what is kept, or ends by the time that it is needed."""
-        available = self._unpromised()
         if not self._kept:
-            return fits(resource, available)
+            return fits(resource, self.node.available)
+        available = self._available()
         return fits(resource, self.node.for_others(available)) or (
             self._due_ms is not None
             and fits(resource, available)
@@ -595,7 +597,7 @@ class Heartbeat:
         if node.reservation is not None and node.reservation.application != attempt.id:
             return None
         if self._parts is not None:
-            if not any(self._promised):
+            if self._promised is None:
                 self._parts.reserve(attempt, key, resource)
             return None  # others go on with the rest of the node
         compare = leaf.policy.calculator
