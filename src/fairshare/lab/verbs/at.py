@@ -88,7 +88,7 @@ def shown(context: click.Context, verb: str, arguments: tuple[str, ...]) -> clic
     if verb not in SHOWING:
         raise click.UsageError(f"{verb!r} shows no moment: name one of {', '.join(SHOWING)}.")
     try:
-        inner = verb_of(verb).make_context(verb, [*arguments], parent=context)
+        inner = verb_of(verb).make_context(verb, [*arguments], parent=context.find_root())
     except click.NoSuchOption as error:
         name = error.option_name
         if any(name in parameter.opts for parameter in context.command.params):
@@ -109,20 +109,23 @@ def show(inner: click.Context, moment: Moment) -> None:
             inner.command.invoke(inner)
 
 
-class _AfterMoment(click.Command):
-    """A command whose options come behind the moment, and before the verb."""
+class _WithMoment(click.Command):
+    """A command whose first argument is a moment, with its options before or behind that."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the moment first."""
-        first = args.pop(0) if args and not args[0].startswith("-") else None
+        """Take the moment out of the arguments."""
+        moment = args.pop(0) if args and not args[0].startswith("-") else None
         rest = super().parse_args(ctx, args)  # ends here for --help
-        if first is None:
-            ctx.fail("Name a moment first: fairshare at 2h queues.")
-        ctx.params["cut"] = CUT.convert(first, None, ctx)
+        if moment is None:  # what came first behind the options was not the verb yet
+            moment, (verb, *arguments) = ctx.params["verb"], ctx.params["arguments"] or (None,)
+            if verb is None:
+                ctx.fail("Name a moment, and what to show of it: fairshare at 2h queues.")
+            ctx.params.update(verb=verb, arguments=tuple(arguments))
+        ctx.params["cut"] = CUT.convert(moment, None, ctx)
         return rest
 
 
-@click.command(cls=_AfterMoment, options_metavar="T [OPTIONS]", context_settings=PASSED_ON)
+@click.command(cls=_WithMoment, options_metavar="T [OPTIONS]", context_settings=PASSED_ON)
 @against
 @click.argument("verb", metavar="queues|apps|why|eta|nodes")
 @click.argument("arguments", metavar="[ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)

@@ -99,10 +99,20 @@ def test_an_estimate_of_a_moment_needs_applications_that_had_ended_by_then(histo
     assert "application 1 has ended: it is FINISHED" in ended.stderr
 
 
-def test_a_moment_comes_before_the_verb(history):
-    reported = asked("at", "--against", history, "queues")
+def test_a_moment_comes_before_the_verb_and_before_or_behind_the_options(history):
+    for words in (("--against", history, "queues"), ("--against", history, "now")):
+        reported = asked("at", *words)
+        assert reported.exit_code == 2
+        assert "Name a moment, and what to show of it" in reported.stderr
+    said = asked("at", "--against", history, instant(15), "why", "1")
+    assert said.exit_code == 0, said.output
+    assert said.stdout == at(history, instant(15), "why", "1").stdout
+
+
+def test_a_wrong_option_behind_the_verb_gets_the_usage_of_that_verb(history):
+    reported = at(history, "now", "queues", "--sort", "user")
     assert reported.exit_code == 2
-    assert "Name a moment first" in reported.stderr
+    assert "fairshare queues [OPTIONS]" in reported.stderr
 
 
 def test_an_option_behind_the_verb_is_refused_before_any_directory_is_looked_at(
