@@ -34,7 +34,7 @@ from fairshare.core.model.work import TaskGroup
 from fairshare.core.record import Record
 from fairshare.core.schedulers.fair.settings import FairSettings
 from fairshare.errors import InputError
-from fairshare.lab.branch.calibration import level, quantile
+from fairshare.lab.branch.estimates import level, quantile
 from fairshare.lab.branch.eta import LEAST_SAMPLES, Submissions, draws
 from fairshare.lab.branch.history import History
 from fairshare.lab.branch.lives import RunTimes

@@ -1,6 +1,7 @@
 """Logs of containers, and the files that Hadoop's writer of aggregated logs makes of them.
 
-`python -m tests.hadoop.logs` records these; `tests/unit/yarn/rpc/own/test_log_file.py` compares.
+`python -m tests.hadoop.logs` records these;
+`tests/unit/yarn/rpc/own/test_log_aggregation.py` compares.
 """
 
 import hashlib

@@ -91,7 +91,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         "yarn/rpc/own/shuffle.py",
         *("ray/agent.py", "ray/driver.py", "ray/engine.py"),
         *("ray/joined.py", "ray/keeper.py", "ray/node.py"),
-        "yarn/rest/process_pages.py",
+        "yarn/rest/pages.py",
     ),
     "the configuration directory, or a file that the configuration names": (
         *("server/draft_trial.py", "server/file_watch.py"),
@@ -106,7 +106,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("engines/local/gpus/found.py", "engines/local/groups.py"),
         *("engines/local/hierarchies.py", "engines/local/limits.py", "engines/local/processes.py"),
         *("engines/local/private_mounts.py", "engines/local/processors.py"),
-        *("server/access/pam.py", "server/access/peers.py", "server/copied_snapshot.py"),
+        *("server/access/pam.py", "server/access/peers.py", "server/retention.py"),
         "yarn/rest/beans.py",
     ),
     "cgroups, /proc, and a container's logs, in its directory that only the server can change": (

@@ -34,7 +34,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
             "fairshare.cli.doctor",
             "Examine this machine and its server, and say what to do.",
         ),
-        "demo": ("fairshare.demo.verb", "Show the scheduler at work."),
+        "demo": ("fairshare.demo.demonstration", "Show the scheduler at work."),
         "completion": (
             "fairshare.cli.completion",
             "Print a completion script for bash, zsh or fish.",
@@ -116,7 +116,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
         "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
         "migrate-state": (
-            "fairshare.cli.migrate_state",
+            "fairshare.cli.backup:migrate_state",
             "Move a server's state to a PostgreSQL database, or back.",
         ),
         "replay": (

@@ -20,7 +20,7 @@ names below are imported lazily.
 
 from typing import TYPE_CHECKING, Any
 
-from fairshare.mapreduce.reporter import count, status
+from fairshare.mapreduce.counters import count, status
 
 if TYPE_CHECKING:
     from fairshare.mapreduce.jobs import MapReduce, Result

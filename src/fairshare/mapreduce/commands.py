@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO
 
+from fairshare.mapreduce.counters import Reporter
 from fairshare.mapreduce.job import Job, TaskFailed
-from fairshare.mapreduce.reporter import Reporter
 from fairshare.wording import cause
 
 PIPE_BYTES = 1 << 18

@@ -15,11 +15,10 @@ from typing import Any
 from fairshare.mapreduce import counters as names
 from fairshare.mapreduce import lines, pairs
 from fairshare.mapreduce.commands import Command, environment_of
-from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters
+from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters, Reporter
 from fairshare.mapreduce.functions import Functions, line_of
 from fairshare.mapreduce.job import INDEX, RESULT, Job, Split
 from fairshare.mapreduce.records import chunks, is_compressed, line_lists
-from fairshare.mapreduce.reporter import Reporter
 from fairshare.mapreduce.runs import (
     Batch,
     Groups,

@@ -11,11 +11,11 @@ from pathlib import Path
 from fairshare.mapreduce import counters as names
 from fairshare.mapreduce import lines
 from fairshare.mapreduce.commands import Command, environment_of
+from fairshare.mapreduce.counters import Reporter
 from fairshare.mapreduce.functions import Functions, line_of
 from fairshare.mapreduce.job import INDEX, MAP, RESULT, Job, Layout
 from fairshare.mapreduce.map_task import measured
 from fairshare.mapreduce.pairs import grouped
-from fairshare.mapreduce.reporter import Reporter
 from fairshare.mapreduce.runs import Batch, Merger, Segment, merged, read_index, records_of
 
 PACE_S = 0.1

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from fairshare.mapreduce import commit, reporter
-from fairshare.mapreduce.counters import CPU_MS
+from fairshare.mapreduce import commit
+from fairshare.mapreduce.counters import CPU_MS, begin
 from fairshare.mapreduce.functions import Functions
 from fairshare.mapreduce.job import COMMIT, COUNTERS, MAP, Job, Layout, TaskFailed, read_splits
 from fairshare.mapreduce.map_task import MapTask
@@ -64,7 +64,7 @@ def attempt(layout: Layout, kind: str, index: int) -> None:
         if left.name.startswith(prefix):
             shutil.rmtree(left, ignore_errors=True)
     folder.mkdir()
-    reports = reporter.begin(folder)
+    reports = begin(folder)
     functions = Functions.read(layout.functions) if job.functions else None
     tried = os.environ.get("FAIRSHARE_TASK_ATTEMPT", "1")
     try:

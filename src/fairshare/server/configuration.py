@@ -3,7 +3,7 @@
 The server polls the allocation file, and capacity-scheduler.xml only where a policy requires that;
 if the file is broken, the settings in force stay, and the error is logged once. A refresh reads
 everything at once (Hadoop: AllocationFileLoaderService, CapacityScheduler.reinitialize).
-`settings.reload` defines what may change; the core decides on it as on any other input.
+`settings.directory` defines what may change; the core decides on it as on any other input.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from fairshare.server.file_watch import FileWatch, Finding, Stamp, stamp_of
 from fairshare.server.service import Service
 from fairshare.server.stored_configuration import StoredConfiguration
 from fairshare.settings.configuration import Configuration, ConfigurationStore, Refreshed
+from fairshare.settings.directory import refresh
 from fairshare.settings.family import AnyFamily, Watched
 from fairshare.settings.registry import family_of
-from fairshare.settings.reload import refresh
 from fairshare.settings.site_files import file_reader
 
 _PASSING = frozenset({"busy", "stopping"})

@@ -3,14 +3,28 @@
 Nothing grows without bound: finished applications leave the state (by an ordinary input, so that a
 replay forgets them at the same place), and records leave the journal once a snapshot covers them.
 What plans need of those goes to the long history.
+
+The snapshot of a large state is taken while the server goes on: a copy of the process (fork) has
+the state as it is now, writes it into a pipe, and ends. The copy runs nothing but `freeze`: it
+closes all other descriptors (the lock on the state directory among them), starts no thread and no
+callback, and leaves with `os._exit`. If memory runs out, the kernel ends the copy first. Only on
+Linux.
 """
 
 import asyncio
 import contextlib
 import logging
+import os
+import signal
+import sys
+import traceback
+import warnings
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.ended import pack
@@ -25,8 +39,7 @@ from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projections import Projections
 from fairshare.runtime.recovery import Position
-from fairshare.runtime.snapshot import freeze
-from fairshare.server.copied_snapshot import POSSIBLE, copied_snapshot
+from fairshare.runtime.snapshot import STORED, freeze
 from fairshare.server.long_history import Bounds, LongHistory, remove_long_history
 from fairshare.server.service import Service
 from fairshare.server.side_file import to_the_end
@@ -45,6 +58,15 @@ each of them takes 0.1 to 0.3 ms, in which a server that takes the snapshot itse
 else."""
 
 _HOUR_MS = 3_600_000
+
+POSSIBLE: Final = sys.platform == "linux"
+"""Whether a copy can be made."""
+
+_LATER: Final = 5
+"""How much nicer the copy is to others than the server, which decides meanwhile."""
+
+_DESCRIPTORS: Final = 2**20
+_FIRST_VICTIM: Final = "1000"
 
 _log = logging.getLogger("fairshare.retention")
 
@@ -245,3 +267,59 @@ class Retention:
         self._saved = snapshot.sequence
         self._saved_bytes = appended
         self.on_snapshot()
+
+
+async def copied_snapshot(
+    sequence: int, now_ms: int, parts: Callable[[], dict[str, Any]]
+) -> Snapshot:
+    """What `freeze(sequence, now_ms, parts())` returns now, though it is ready later.
+
+    Raises JournalError if no copy can be made, or if it did not end well.
+    """
+    reading, writing = os.pipe()
+    try:
+        with warnings.catch_warnings():
+            # Later releases of Python warn of locks that other threads hold: the copy takes none.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+    except OSError as error:
+        os.close(reading)
+        os.close(writing)
+        raise JournalError(f"the server cannot be copied: {error.strerror}") from error
+    if pid == 0:
+        _write_and_exit(writing, lambda: freeze(sequence, now_ms, parts()))
+    os.close(writing)
+    return await to_the_end(_written_by, pid, reading)
+
+
+def _write_and_exit(writing: int, make: Callable[[], Snapshot]) -> None:
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)  # it is the server's
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        STORED.add_missing = lambda looked_for: ()  # a thread that is not here may be importing
+        os.closerange(3, writing)
+        os.closerange(writing + 1, _DESCRIPTORS)
+        os.nice(_LATER)
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_VICTIM)
+        content = memoryview(msgspec.msgpack.encode(make()))
+        while content:
+            content = content[os.write(writing, content) :]
+        status = 0
+    except BrokenPipeError:  # the server was killed, and does not need it any more
+        pass
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(status)
+
+
+def _written_by(pid: int, reading: int) -> Snapshot:
+    with open(reading, "rb") as pipe:
+        content = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if status:
+        code = os.waitstatus_to_exitcode(status)
+        raise JournalError(f"the copy of the server that was to write it ended with {code}")
+    return msgspec.msgpack.decode(content, type=Snapshot)

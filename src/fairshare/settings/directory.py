@@ -1,5 +1,5 @@
 """A configuration directory as Hadoop's: which files are read, which scheduler they mean, and what
-comes out of them.
+comes out of them; when it is read again, what may change, and what needs a restart.
 
 The certificate of `[server]` is checked here, so that a mistake has a file and a line, and no
 server stops in the middle of its start.
@@ -8,9 +8,9 @@ server stops in the middle of its start.
 import os
 import ssl
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -19,8 +19,9 @@ from fairshare.documents.gpus import GPU, GpuSetting
 from fairshare.documents.located import Node
 from fairshare.documents.problems import Place, Problems
 from fairshare.documents.toml_tree import read_toml
+from fairshare.errors import ConfigurationError
 from fairshare.settings import shell
-from fairshare.settings.configuration import Configuration, ConfigurationStore
+from fairshare.settings.configuration import Configuration, ConfigurationStore, Refreshed
 from fairshare.settings.engines import runs_here
 from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
@@ -28,8 +29,9 @@ from fairshare.settings.manager import read_manager
 from fairshare.settings.nodes import read_node_manager, report_other_sizes
 from fairshare.settings.own_sections import with_own_sections
 from fairshare.settings.registry import HADOOP_DEFAULT, all_families, family_of, section_types
-from fairshare.settings.resource_types import gpus_of, with_types
-from fairshare.settings.shell import ServerSettings, ShellSettings
+from fairshare.settings.resource_types import RESOURCE_TYPES, gpus_of, maximum_key, with_types
+from fairshare.settings.shell import FILE as SHELL_FILE
+from fairshare.settings.shell import RELOADED, ServerSettings, ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import include_reader, read_file, read_site
 from fairshare.settings.user_groups import read_user_groups
@@ -355,3 +357,68 @@ def _absolute_paths(settings: ShellSettings, directory: Path) -> ShellSettings:
         ),
         users=msgspec.structs.replace(users, groups_file=absolute(users.groups_file)),
     )
+
+
+def refresh(
+    started: Configuration, in_force: object, stored: Mapping[str, str] | None = None
+) -> Refreshed:
+    """Read the whole directory again, and take over what may change.
+
+    `started` is what the server was started with, `in_force` the scheduler's settings now;
+    `stored` holds instead of what the scheduler's own file says. Raises ConfigurationError with all
+    problems.
+    """
+    chosen = started.gpus, started.counted
+    now = read_directory(started.directory, started.scheduler, stored, *chosen)
+    problems = Problems()
+    if now.types != started.types:
+        problems.error(
+            now.site.place(RESOURCE_TYPES),
+            "resource-type",
+            f"the resource types cannot change while the server runs (they are"
+            f" {', '.join(started.types.names)}): start it again",
+            "takes them at its start alone",
+        )
+        raise ConfigurationError(problems.all)
+    family = family_of(started.scheduler)
+    settings = family.refreshed(started, in_force, now, problems)
+    problems.raise_errors()
+    followed = [name for name in RELOADED if name in now.settings.__struct_fields__]
+    settings = msgspec.structs.replace(
+        settings, **{name: getattr(now.settings, name) for name in followed}
+    )
+    restart = tuple(_needs_restart(started, now))
+    return Refreshed(settings, restart, now.problems, now.store)
+
+
+def _needs_restart(started: Configuration, now: Configuration) -> Iterator[str]:
+    refreshed = {
+        key
+        for name in started.types.names
+        for key in (maximum_key(started.site, name), maximum_key(now.site, name))
+    }
+    before = {found.name: found.value for found in started.site}
+    after = {found.name: found.value for found in now.site}
+    family = family_of(started.scheduler)
+    for name in sorted((_honoured(started.site) | _honoured(now.site)) - refreshed):
+        if before.get(name) != after.get(name) and not family.is_refreshed(name):
+            yield name
+    yield from _changed_keys(started.shell, now.shell)
+
+
+def _honoured(site: Site) -> set[str]:
+    """The names of the properties that some reader asked for."""
+    return {found.name for found in site} - {found.name for found in site.unread("")}
+
+
+def _changed_keys(before: ShellSettings, now: ShellSettings) -> Iterator[str]:
+    old: dict[str, dict[str, Any]] = msgspec.to_builtins(before)
+    new: dict[str, dict[str, Any]] = msgspec.to_builtins(now)
+    old |= old.pop("sections")
+    new |= new.pop("sections")
+    for section, keys in new.items():
+        if section in RELOADED:
+            continue
+        for key, value in keys.items():
+            if old[section][key] != value:
+                yield f"{SHELL_FILE}: {key} below [{section}]"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fairshare.mapreduce import commit, reporter, task
-from fairshare.mapreduce.counters import Counters
+from fairshare.mapreduce import commit, task
+from fairshare.mapreduce.counters import Counters, Reporter
 from fairshare.mapreduce.job import COUNTERS, MAP, REDUCE, TaskFailed
 
 
@@ -162,7 +162,7 @@ def test_the_program_reports_a_failure_in_one_line(prepare, capfd, monkeypatch):
 
 
 def test_progress_is_written_now_and_then_and_never_above_one(tmp_path):
-    reported = reporter.Reporter(tmp_path)
+    reported = Reporter(tmp_path)
     reported.progress(2.0)
     first = (tmp_path / "progress.json").read_text()
     assert '"progress": 1.0' in first

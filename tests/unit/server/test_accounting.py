@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from fairshare.server.accounting import accounting
-from fairshare.server.accounting.ledger import FILE, Ledger, LedgerError
+from fairshare.server.accounting.ledger import (
+    FILE,
+    ApplicationRow,
+    ContainerRow,
+    Ledger,
+    LedgerError,
+)
 from fairshare.server.accounting.queries import (
     Period,
     Wanted,
@@ -20,7 +26,6 @@ from fairshare.server.accounting.queries import (
     past_containers,
     report_rows,
 )
-from fairshare.server.accounting.rows import ApplicationRow, ContainerRow
 from fairshare.server.side_file import copy_side_file
 from fairshare.settings.shell import AccountingSettings
 

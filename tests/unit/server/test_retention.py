@@ -17,9 +17,9 @@ from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.projections.projections import MANAGER, MEMORY
 from fairshare.runtime.runtime import Runtime
 from fairshare.runtime.snapshot import freeze, thaw
-from fairshare.server import copied_snapshot, retention, service
+from fairshare.server import retention, service
 from fairshare.server.long_history import LongHistory
-from fairshare.server.retention import FinishedApplications
+from fairshare.server.retention import FinishedApplications, copied_snapshot
 from fairshare.server.server import LiveServer
 from fairshare.settings.shell import RetentionSettings
 
@@ -170,7 +170,7 @@ async def test_a_graceful_end_leaves_a_snapshot_of_all(server, engine, settings)
 @pytest.fixture
 def copying(server, monkeypatch):
     """The retention of a server whose state counts as large."""
-    if not copied_snapshot.POSSIBLE:
+    if not retention.POSSIBLE:
         pytest.skip("a copy of the server takes snapshots only on Linux")
     monkeypatch.setattr(retention, "LARGE", 1)
     return server.retention
@@ -183,7 +183,7 @@ async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
 
     async def watched(sequence, now_ms, parts):
         expected.append(freeze(sequence, now_ms, parts()))
-        return await copied_snapshot.copied_snapshot(sequence, now_ms, parts)
+        return await copied_snapshot(sequence, now_ms, parts)
 
     monkeypatch.setattr(retention, "copied_snapshot", watched)
     pids, fork = [], os.fork
@@ -202,10 +202,14 @@ async def test_a_copy_of_the_server_takes_the_snapshot_of_a_large_state(
 async def test_the_server_itself_takes_a_snapshot_that_its_copy_cannot_take(
     server, copying, monkeypatch, capfd, caplog
 ):
+    def in_the_server_alone(*arguments):
+        return freeze(*arguments) if os.getpid() == own else 1 // 0
+
+    own = os.getpid()
     await server.service.ask(ONE_TASK)
-    monkeypatch.setattr(copied_snapshot, "freeze", lambda *_: 1 // 0)
+    monkeypatch.setattr(retention, "freeze", in_the_server_alone)
     with pytest.raises(JournalError, match="ended with 1"):
-        await copied_snapshot.copied_snapshot(1, 1, dict)
+        await copied_snapshot(1, 1, dict)
     assert server.journal.snapshots() == []
     await copying.save_soon()
     assert "ZeroDivisionError" in capfd.readouterr().err
@@ -247,8 +251,8 @@ def open_files(sequence, now_ms, parts):
 
 
 async def test_a_copy_holds_no_lock_and_no_other_file_of_its_server(server, copying, monkeypatch):
-    monkeypatch.setattr(copied_snapshot, "freeze", open_files)
-    found = await copied_snapshot.copied_snapshot(1, 1, dict)
+    monkeypatch.setattr(retention, "freeze", open_files)
+    found = await copied_snapshot(1, 1, dict)
     # Three standard streams, the pipe, and the directory that is being listed.
     assert int(found.body) <= 5
 
@@ -262,14 +266,14 @@ async def test_a_copy_whose_server_was_killed_ends_without_a_word(
         return Snapshot(sequence, now_ms, 1, bytes(1_000_000))
 
     reading = multiprocessing.Semaphore(0)
-    monkeypatch.setattr(copied_snapshot, "freeze", unread)
-    taken = asyncio.create_task(copied_snapshot.copied_snapshot(1, 1, dict))
+    monkeypatch.setattr(retention, "freeze", unread)
+    taken = asyncio.create_task(copied_snapshot(1, 1, dict))
 
     def closed(pid, pipe):
         os.close(pipe)
         reading.release()
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    monkeypatch.setattr(copied_snapshot, "_written_by", closed)
+    monkeypatch.setattr(retention, "_written_by", closed)
     assert await taken == 1
     assert capfd.readouterr().err == ""

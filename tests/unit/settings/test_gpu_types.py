@@ -6,9 +6,8 @@ from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.state_directory import open_state_directory
-from fairshare.settings.directory import collect_directory, read_directory
+from fairshare.settings.directory import collect_directory, read_directory, refresh
 from fairshare.settings.linting import lint
-from fairshare.settings.reload import refresh
 
 GPU = "yarn.io/gpu"
 

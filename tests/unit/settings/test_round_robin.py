@@ -32,11 +32,10 @@ from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
 from fairshare.server.web.app import build_app
 from fairshare.settings import registry
-from fairshare.settings.directory import read_directory
+from fairshare.settings.directory import read_directory, refresh
 from fairshare.settings.family import ReadSettings
 from fairshare.settings.linting import lint
 from fairshare.settings.registry import FAMILIES, family_of
-from fairshare.settings.reload import refresh
 
 NAME = round_robin.RoundRobinFamily.name
 TASK = {"command": "work", "resources": {"memory-mb": 1024, "vcores": 1}, "count": 3}

@@ -38,8 +38,7 @@ from fairshare.core.model.inputs import (
 from fairshare.core.model.queues import full_name
 from fairshare.core.model.resources import MEMORY, VCORES, Resource, ResourceTypes
 from fairshare.documents.sizes import MOST, parse_size
-from fairshare.lab.branch.apart import apart
-from fairshare.lab.branch.branch import Edited
+from fairshare.lab.branch.branch import Edited, apart
 from fairshare.lab.simulate.workload import GroupPlan, Workload
 from fairshare.lab.simulate.world import Entry, Life, World
 from fairshare.wording import counted

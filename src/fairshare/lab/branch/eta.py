@@ -43,8 +43,7 @@ from fairshare.core.model.identifiers import ApplicationId, application_of, cont
 from fairshare.core.model.inputs import NO_CONDITIONS, KillApplication, SubmitApplication
 from fairshare.core.record import Record
 from fairshare.errors import InputError
-from fairshare.lab.branch.apart import apart
-from fairshare.lab.branch.branch import Branch
+from fairshare.lab.branch.branch import Branch, apart
 from fairshare.lab.branch.lives import FOR_EVER_MS, Donor, Kind, RunTimes, kinds_of
 from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import GRANTED, Entry, Life, Origin, Task, World

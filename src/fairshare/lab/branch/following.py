@@ -31,7 +31,7 @@ from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.errors import FairshareError, InputError, JournalError
-from fairshare.lab.branch.apart import apart
+from fairshare.lab.branch.branch import apart
 from fairshare.lab.branch.estimates import Estimates, estimate, has_news, submitted
 from fairshare.lab.branch.eta import Submissions
 from fairshare.lab.branch.ledger import FollowedLedger

@@ -19,8 +19,7 @@ from fairshare.core.model.inputs import KillApplication, SubmitApplication
 from fairshare.core.model.resources import MEMORY, VCORES, ResourceTypes
 from fairshare.core.record import Record
 from fairshare.errors import InputError
-from fairshare.lab.branch.apart import apart
-from fairshare.lab.branch.branch import Branch
+from fairshare.lab.branch.branch import Branch, apart
 from fairshare.lab.branch.estimates import submitted
 from fairshare.lab.branch.lives import FOR_EVER_MS, with_expected_lives
 from fairshare.lab.simulate.readers.history import read_history

@@ -20,8 +20,7 @@ from fairshare.cli.verbs import INTERRUPTED, Failure
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.problems import Problem
 from fairshare.lab.branch.edits import nodes_of
-from fairshare.lab.plan.conditions import OF_QUEUES, Condition, parse_condition
-from fairshare.lab.plan.goals import ways
+from fairshare.lab.plan.conditions import OF_QUEUES, Condition, parse_condition, ways
 from fairshare.lab.plan.outcomes import Sums
 from fairshare.lab.plan.planning import (
     ALL,

@@ -16,10 +16,11 @@ from fairshare.core.model.identifiers import ApplicationId, ContainerId, applica
 from fairshare.core.schedulers.protocol import State
 from fairshare.runtime.observers import Observers
 from fairshare.runtime.projections.projections import Projections
-from fairshare.server.accounting.ledger import Ledger, LedgerError
-from fairshare.server.accounting.rows import (
+from fairshare.server.accounting.ledger import (
     ApplicationRow,
     ContainerRow,
+    Ledger,
+    LedgerError,
     application_row,
     container_row,
 )

@@ -1,4 +1,5 @@
-"""The paths of the accounts: applications and containers that ended, and reports of use.
+"""The paths of the accounts: applications and containers that ended, and reports of use; and of the
+ledger: what queues and users were entitled to, got, and were owed.
 
 Questions are asked in threads, few at a time: they read a file, and never hold up the scheduler.
 """
@@ -19,6 +20,7 @@ from fairshare.api.accounting import (
     PastContainers,
     Report,
 )
+from fairshare.api.ledger import LEDGER_GROUPS
 from fairshare.core.model.identifiers import parse_application
 from fairshare.core.schedulers.past import budgets
 from fairshare.errors import InputError
@@ -32,6 +34,7 @@ from fairshare.server.accounting.queries import (
     past_containers,
     report_rows,
 )
+from fairshare.server.insight.ledger_file import Asked, ask_file
 from fairshare.server.web.actors import groups_of, identity_of
 from fairshare.server.web.answers import answer
 from fairshare.server.web.application_lists import wanted_states
@@ -43,6 +46,9 @@ DEFAULT_LIMIT: Final = 1_000
 AT_ONCE: Final = 2
 MAX_GROUPING: Final = 3
 _LATEST_MS: Final = 2**53
+
+LEDGER_MS: Final = 7 * 86_400_000
+"""How much of the past the ledger is asked for by default."""
 
 Found = TypeVar("Found")
 
@@ -166,6 +172,38 @@ async def _shown(
     ]
 
 
+async def show_ledger(request: Request) -> Response:
+    """GET /ledger: what leaf queues were entitled to, got, lent, borrowed and were owed by cause.
+
+    Amounts are in units times milliseconds (MB x ms), in whole hours. `by` takes some of hour,
+    queue, user, label. The ledger is about 20 s behind: `complete_ms` says up to when it goes.
+    By default it is about the last 7 days.
+    """
+    parameters = read_parameters(request)
+    server = server_of(request)
+    by = tuple(name for name in (parameters.get("by") or "queue").split(",") if name)
+    unknown = [name for name in by if name not in LEDGER_GROUPS]
+    if unknown:
+        raise InputError("bad-request", f"by={','.join(by)}: some of {', '.join(LEDGER_GROUPS)}")
+    now_ms = server.service.now_ms()
+    since_ms = whole_number(parameters, "since", max(0, now_ms - LEDGER_MS), _LATEST_MS)
+    until_ms = whole_number(parameters, "until", _LATEST_MS, _LATEST_MS)
+    if until_ms <= since_ms:
+        raise InputError("bad-request", "until is not after since: there is nothing in between")
+    asked = Asked(
+        since_ms=since_ms,
+        until_ms=until_ms,
+        queue=parameters.get("queue"),
+        user=parameters.get("user"),
+        by=by,
+    )
+    directory = server.directory.path
+    queues = tuple(server.service.state.queues)
+    waiting: asyncio.Semaphore = request.app.state.accounting_questions
+    async with waiting:
+        return answer(await asyncio.to_thread(ask_file, directory, asked, queues))
+
+
 _FILTERS: Final = (
     Parameter("since", "Only what ended at this instant or later, in milliseconds.", NUMBER),
     Parameter("until", "Only what ended before this instant, in milliseconds.", NUMBER),
@@ -187,5 +225,15 @@ ROUTES = [
         TAG,
         Parameter("by", "What it is divided by; several with commas between."),
         *_FILTERS,
+    ),
+    serve(
+        routes.SHOW_LEDGER,
+        show_ledger,
+        TAG,
+        Parameter("since", "Only hours that end after this instant, in milliseconds.", NUMBER),
+        Parameter("until", "Only hours that begin before this instant, in milliseconds.", NUMBER),
+        Parameter("queue", "Only this queue, and those below it."),
+        Parameter("user", "Only what this user had and was owed."),
+        Parameter("by", "What it is divided by; several with commas between."),
     ),
 ]

@@ -56,7 +56,7 @@ from fairshare.core.schedulers.reasons import Reason
 from fairshare.documents.notice_targets import shown_target
 from fairshare.engines.protocol import ChangesLimits
 from fairshare.errors import InputError
-from fairshare.server.accounting.rows import command_of, command_text
+from fairshare.server.accounting.ledger import command_of, command_text
 from fairshare.server.follower import MOST_S, Estimate, EstimateSubmission, PastReasons, Prove
 from fairshare.server.gpus import missing_gpus, with_idle_gpus
 from fairshare.server.insight.why import words_of

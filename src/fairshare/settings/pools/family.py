@@ -57,7 +57,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     name = "pools"
     alias = "mapreduce"
     title = "Fair Scheduler of MapReduce"
-    yarn = part(lambda: named("fairshare.yarn.views.pools:PoolsYarn")())
+    yarn = part(lambda: named("fairshare.yarn.views.interface:PoolsYarn")())
     classes = ((TASK_SCHEDULER, _CLASS),)
     stored_classes = part(lambda: pools_stored.STORED_CLASSES)
     settings_type = PoolsSettings

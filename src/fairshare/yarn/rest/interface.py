@@ -24,7 +24,6 @@ from fairshare.yarn.rest import (
     nodes,
     own_node,
     pages,
-    process_pages,
     submission,
 )
 from fairshare.yarn.rest.answering import HEADERS, YarnRoute, is_trusted
@@ -66,7 +65,6 @@ def yarn_routes() -> list[BaseRoute]:
     return [
         *pages.ROUTES,
         *beans.ROUTES,
-        *process_pages.ROUTES,
         *own_node.ROUTES,
         *node_logs.ROUTES,
         *master_pages.ROUTES,

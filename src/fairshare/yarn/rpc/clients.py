@@ -1,7 +1,9 @@
-"""ApplicationClientProtocol, the protocol of Hadoop's clients: submissions, reports, kills.
+"""ApplicationClientProtocol, the protocol of Hadoop's clients: submissions, reports, kills; and
+ApplicationHistoryProtocol, for clients that ask a timeline server for what the ResourceManager no
+longer has: the same reports, with containers that have ended.
 
 What a call means is decided where the REST interface decides it; this room converts messages.
-Source: Hadoop 3.4.1, ClientRMService.
+Source: Hadoop 3.4.1, ClientRMService, ApplicationHistoryClientService.
 """
 
 import asyncio
@@ -10,6 +12,7 @@ from typing import Any
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationNumberTaken
+from fairshare.core.model.identifiers import ContainerId, attempt_of
 from fairshare.core.model.inputs import ReserveApplication
 from fairshare.errors import InputError
 from fairshare.server.web.actors import check_account, with_tagged_groups
@@ -21,7 +24,6 @@ from fairshare.yarn.rest.parameters import MOST_MS, Filter, select
 from fairshare.yarn.rest.submission import NO_RESERVATIONS, denial_of
 from fairshare.yarn.rpc import records
 from fairshare.yarn.rpc.applications import ApplicationChanges, submission_of
-from fairshare.yarn.rpc.history import HistoryReports
 from fairshare.yarn.rpc.records import resource_message, type_messages
 from fairshare.yarn.rpc.reports import (
     AttemptReports,
@@ -31,6 +33,7 @@ from fairshare.yarn.rpc.reports import (
     node_report,
     queue_acls,
     queue_info,
+    report_of_container,
 )
 from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, rpc_error
 from fairshare.yarn.rpc.wire.calls import (
@@ -45,7 +48,9 @@ from fairshare.yarn.rpc.wire.calls import (
 )
 from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, APPLICATION_HISTORY, METHODS
 from fairshare.yarn.rpc.wire.messages import (
+    ApplicationAttemptIdProto,
     ApplicationsRequestScopeProto,
+    ContainerReportProto,
     GetAllResourceProfilesRequestProto,
     GetAllResourceProfilesResponseProto,
     GetAllResourceTypeInfoRequestProto,
@@ -69,6 +74,33 @@ from fairshare.yarn.rpc.wire.messages import (
     SubmitApplicationResponseProto,
     YarnApplicationStateProto,
 )
+
+
+class HistoryReports(AttemptReports):
+    """The handlers for reports of attempts, and of all their containers that are remembered."""
+
+    def container_report(
+        self, application: Application, container: ContainerId | None
+    ) -> ContainerReportProto | None:
+        """The report of a live or ended container of an application; None: it has no such one."""
+        live = super().container_report(application, container)
+        if live is not None or container is None:
+            return live
+        record = self._gateway.server.projections.history.container(container)
+        return None if record is None else report_of_container(self._gateway, application, record)
+
+    def container_reports(
+        self, application: Application, attempt: ApplicationAttemptIdProto
+    ) -> list[ContainerReportProto]:
+        """The reports of the containers of one attempt, in the order of their allocation."""
+        history = self._gateway.server.projections.history.application(application.id)
+        reports = (
+            self.container_report(application, container)
+            for container in history.containers
+            if attempt_of(container) == attempt.attemptId
+        )
+        return [report for report in reports if report is not None]
+
 
 Answering = Callable[[Caller, Any], Awaitable[Any]]
 

@@ -1,8 +1,8 @@
 """`YarnInterface`: all that YARN's REST interface says differently for each scheduler.
 
 `yarn/rest`, `yarn/rpc` and the projections ask the interface of the scheduler's family. The
-defaults are those for a scheduler that YARN does not know; a family overrides what Hadoop says of
-its scheduler.
+defaults are those for a scheduler that YARN does not know, as the Fair Scheduler of MapReduce; a
+family overrides what Hadoop says of its scheduler.
 
 State is read only. `state` is always that of the family's own scheduler.
 """
@@ -18,6 +18,7 @@ from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, smallest
 from fairshare.core.record import Record
 from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.pools.state import PoolsState
 from fairshare.core.schedulers.protocol import State, Steps
 from fairshare.yarn.views.context import MasterLimit, YarnContext
 from fairshare.yarn.views.documents import Document, ResourceUsages, Written, percent
@@ -215,3 +216,12 @@ def counts_use(state: State, application: Application) -> bool:
 def within_largest_node(state: State, least: Resource, most: Resource) -> tuple[Resource, Resource]:
     """Configured limits of a container; the largest one is never larger than the largest node."""
     return least, smallest(most, state.largest_total()) if state.nodes else most
+
+
+class PoolsYarn(YarnInterface):
+    """The pool scheduler: what YARN shows of any scheduler that it does not know."""
+
+    def configured_maximum(self, state: State) -> Resource:
+        """A job's master occupies no slots: it may have any size."""
+        assert isinstance(state, PoolsState)
+        return state.settings.maximum_allocation

@@ -7,8 +7,7 @@ import pytest
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.errors import ConfigurationError
 from fairshare.settings.capacity.changes import is_refreshed
-from fairshare.settings.directory import read_directory
-from fairshare.settings.reload import Refreshed, refresh
+from fairshare.settings.directory import Refreshed, read_directory, refresh
 
 P = "yarn.scheduler.capacity."
 DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"

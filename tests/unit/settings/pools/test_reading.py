@@ -8,13 +8,12 @@ import pytest
 from fairshare.core.schedulers.pools import load, weights
 from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
 from fairshare.errors import ConfigurationError
-from fairshare.settings.directory import read_directory
+from fairshare.settings.directory import read_directory, refresh
 from fairshare.settings.pools import reading
 from fairshare.settings.pools.file import read_pools_file
 from fairshare.settings.pools.names import PoolSwitches
 from fairshare.settings.pools.reading import read_pools
 from fairshare.settings.registry import family_of
-from fairshare.settings.reload import refresh
 from fairshare.settings.site import Site
 
 P = "mapred.fairscheduler."

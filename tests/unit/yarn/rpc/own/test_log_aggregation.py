@@ -1,16 +1,20 @@
-"""Logs of applications of Hadoop's clients are copied to where `yarn logs` looks for them."""
+"""Logs of applications of Hadoop's clients are copied to where `yarn logs` looks for them, with the
+bytes that Hadoop's own writer gives them.
+"""
 
 import asyncio
+import json
 import os
 from pathlib import Path
 
 import pytest
+from tests.aggregated_logs import CASES, CONTAINER, RECORDED, digest
 from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command
 from fairshare.settings.aggregated_logs import RemoteLogs
-from fairshare.yarn.rpc.own.log_aggregation import OwnLogAggregation
+from fairshare.yarn.rpc.own.log_aggregation import LogFile, LogPart, OwnLogAggregation
 
 pytestmark = pytest.mark.slow
 
@@ -127,3 +131,16 @@ def test_commands_of_our_own_clients_are_not_copied(tmp_path: Path) -> None:
             assert not root.exists()
 
     asyncio.run(body())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_file_is_the_one_that_hadoop_writes(name: str) -> None:
+    recorded = json.loads(RECORDED.read_bytes())
+    case, content = CASES[name], bytearray()
+    acls = {"VIEW_APP": case.view_acl} if case.view_acl else {}
+    file = LogFile(content.extend, recorded["user"], acls)
+    for number, logs in enumerate(case.containers, 1):
+        parts = [LogPart(log, len(text), [text]) for log, text in logs.items()]
+        file.add(CONTAINER.format(number), parts)
+    file.close()
+    assert digest(bytes(content)) == recorded["files"][name]

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.lab.convert.fair_to_capacity.converted import converted
 
 from fairshare.errors import ConfigurationError
-from fairshare.lab.convert.rules import ConversionRefused, read_rules
+from fairshare.lab.convert.fair_to_capacity.draft import ConversionRefused, read_rules
 
 MINIMUM = (
     "<queue name='a'><minResources>90000 mb, 10 vcores</minResources></queue><queue name='b'/>"
