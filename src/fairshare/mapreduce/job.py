@@ -68,7 +68,7 @@ TAB = "\t"
 
 
 class Split(NamedTuple):
-    """The part of a file that one map reads: the records that start in it (see `records`)."""
+    """The part of a file that one map reads: the records that start in it (see `inputs`)."""
 
     path: str
     start: int

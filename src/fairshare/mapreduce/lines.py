@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from fairshare.mapreduce.inputs import line_lists
 from fairshare.mapreduce.job import TAB, Job
-from fairshare.mapreduce.records import line_lists
 from fairshare.mapreduce.runs import Batch, Groups
 
 ENTRY_BYTES = 120

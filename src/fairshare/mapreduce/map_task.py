@@ -17,8 +17,8 @@ from fairshare.mapreduce import lines, pairs
 from fairshare.mapreduce.commands import Command, environment_of
 from fairshare.mapreduce.counters import SPILLED_RECORDS, Counters, Reporter
 from fairshare.mapreduce.functions import Functions, line_of
+from fairshare.mapreduce.inputs import chunks, is_compressed, line_lists
 from fairshare.mapreduce.job import INDEX, RESULT, Job, Split
-from fairshare.mapreduce.records import chunks, is_compressed, line_lists
 from fairshare.mapreduce.runs import (
     Batch,
     Groups,

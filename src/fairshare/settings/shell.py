@@ -26,14 +26,9 @@ from fairshare.documents.problems import Problems
 from fairshare.documents.structs import At, read
 from fairshare.documents.toml_tree import read_toml
 from fairshare.documents.values import TEXT, TEXTS, Reader, Value, either, list_of, one_of, parsed
-from fairshare.settings.bookings import SECTION as BOOKINGS
-from fairshare.settings.bookings import BookingSettings
 from fairshare.settings.engines import ENGINES
-from fairshare.settings.fairness import SECTION as FAIRNESS
-from fairshare.settings.fairness import FairnessSettings
 from fairshare.settings.limits import LimitSettings
-from fairshare.settings.time_limits import SECTION as TIME_LIMITS
-from fairshare.settings.time_limits import TimeLimitSettings
+from fairshare.settings.own_sections import BookingSettings, FairnessSettings, TimeLimitSettings
 
 
 class AccountingSettings(msgspec.Struct, frozen=True):
@@ -101,9 +96,6 @@ def read_label_tables(tables: Mapping[str, Node], reader: Reader) -> LabelTables
 
 FILE: Final = "fairshare.toml"
 RULE: Final = "toml-key"
-RELOADED: Final = (FAIRNESS, TIME_LIMITS, BOOKINGS)
-"""The sections that a reload applies: fields of these names in the settings of all schedulers,
-whose own files do not have them."""
 _DAY_MS: Final = 86_400_000
 
 

@@ -42,7 +42,7 @@ from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.world import Origin, World
 from fairshare.runtime.runtime import Observer
 from fairshare.server.insight.why import words_of
-from fairshare.settings.fairness import raised_budget
+from fairshare.settings.own_sections import raised_budget
 from fairshare.settings.raising import Raise
 from fairshare.settings.registry import family_of
 

@@ -4,13 +4,15 @@ pytest loads it for every project in an environment with fairshare, so that it i
 fairshare before it is used.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from fairshare.lab.scenarios.report import Result
     from fairshare.lab.testing.cluster import FairshareCluster
 
 OPTION = "--fairshare-scenarios"
@@ -57,10 +59,58 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         )
     ):
         return None
-    from fairshare.lab.testing.scenario_items import ScenarioFile
+    return ScenarioFile.from_parent(parent, path=file_path)
 
-    found: pytest.Collector = ScenarioFile.from_parent(parent, path=file_path)
-    return found
+
+class ScenarioFailed(Exception):
+    """Some expectations of a scenario do not hold."""
+
+    def __init__(self, result: "Result") -> None:
+        self.result = result
+        super().__init__(result.file)
+
+
+class ScenarioFile(pytest.File):
+    """A scenario file as a collector."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The only test of the file."""
+        yield ScenarioItem.from_parent(self, name="scenario")
+
+
+class ScenarioItem(pytest.Item):
+    """The test of one scenario."""
+
+    def runtest(self) -> None:
+        """Run the scenario to its end; raises ScenarioFailed with all failed expectations."""
+        from fairshare.lab.scenarios.report import check_file
+
+        result = check_file(self.path, verify=True)
+        if result.result == "skipped":
+            if self.path.name.endswith(_SUFFIXES):
+                result = result.as_malformed()
+            else:
+                pytest.skip("not a scenario: it has no key 'scenario: 1'")
+        if result.result == "failed":
+            raise ScenarioFailed(result)
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
+    ) -> str:
+        """One line for each failed check, and the cluster, as `fairshare check` prints them."""
+        error = excinfo.value
+        if not isinstance(error, ScenarioFailed):
+            return str(super().repr_failure(excinfo))
+        from fairshare.lab.scenarios.report import problem_line
+
+        file = os.path.relpath(self.path, self.config.invocation_params.dir)
+        title = f"{error.result.name}\n" if error.result.name else ""
+        lines = [problem_line(file, problem) for problem in error.result.problems]
+        return title + "\n".join([*lines, *error.result.picture])
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """The location and name of the test in pytest's output."""
+        return self.path, None, f"scenario {self.path.name}"
 
 
 @pytest.fixture

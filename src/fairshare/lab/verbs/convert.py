@@ -21,7 +21,7 @@ from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Cell, Column, Facts, Listing, open_console, print_all
 from fairshare.cli.verbs import Failure
 from fairshare.core.model.inputs import NodeJoined
-from fairshare.lab.convert.comparison import Comparison, QueueMetrics, compare
+from fairshare.lab.convert.comparison import Comparison, QueueMetrics, compare, sentence, verdict
 from fairshare.lab.convert.fair_to_capacity.converting import Conversion, assumptions, convert
 from fairshare.lab.convert.fair_to_capacity.draft import (
     Calculator,
@@ -35,7 +35,6 @@ from fairshare.lab.convert.fair_to_capacity.draft import (
 from fairshare.lab.convert.fair_to_capacity.source import Source, read_source
 from fairshare.lab.convert.fair_to_capacity.texts import YARN_SITE, as_text
 from fairshare.lab.convert.generation import generate, known_cluster, known_count, nodes_for
-from fairshare.lab.convert.sentences import sentence, verdict
 from fairshare.lab.plan.planning import Plan, Proposal, plan
 from fairshare.lab.simulate.readers import read_workload
 from fairshare.lab.simulate.readers.options import ReaderOptions

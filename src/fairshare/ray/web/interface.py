@@ -18,7 +18,7 @@ from fairshare.api.ray_jobs import (
     RayJobSubmitted,
     RayVersion,
 )
-from fairshare.ray.web import jobs, logs, packages
+from fairshare.ray.web import jobs, packages
 from fairshare.ray.web.known_jobs import JobIndex
 from fairshare.server.server import LiveServer
 from fairshare.server.web.openapi.operation import ApiRoute, Endpoint, Operation
@@ -36,8 +36,8 @@ def ray_routes() -> list[ApiRoute]:
         _route("GET", ONE, jobs.show_job, RayJob),
         _route("DELETE", ONE, jobs.delete_job, RayJobDeleted),
         _route("POST", f"{ONE}/stop", jobs.stop_job, RayJobStopped),
-        _route("GET", f"{ONE}/logs", logs.show_logs, RayJobLogs),
-        _route("GET", f"{ONE}/logs/tail", logs.follow_logs, "text/plain"),
+        _route("GET", f"{ONE}/logs", jobs.show_logs, RayJobLogs),
+        _route("GET", f"{ONE}/logs/tail", jobs.follow_logs, "text/plain"),
         _route("GET", PACKAGE, packages.show_package, "text/plain"),
         _route("PUT", PACKAGE, packages.upload_package, "text/plain"),
     ]

@@ -27,7 +27,7 @@ from fairshare.settings.capacity.scheduler_settings import CALCULATOR
 from fairshare.settings.configuration import Configuration
 from fairshare.settings.configuration_update import BAD_UPDATE, QueueChange, Update
 from fairshare.settings.draft import EMPTY_PROPERTIES, DraftForm, Edit, Entry, Part, Reading
-from fairshare.settings.shell import RELOADED
+from fairshare.settings.own_sections import OWN_SECTIONS
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import include_reader, read_site
 
@@ -43,7 +43,7 @@ _OF_THE_START: Final = (
     "dominant",
     "reservations",
     "workflow_tag_prefix",
-    *RELOADED,
+    *OWN_SECTIONS,
 )
 _MONITORS_OF_THE_START: Final = (
     "enabled",

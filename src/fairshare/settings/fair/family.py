@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from fairshare.core.model.resources import Resource, ResourceTypes
-from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.calculators import single
+from fairshare.core.schedulers.entitlement import Obstacle, Preemption
+from fairshare.core.schedulers.fair.settings import NEVER_MS, Amount, FairSettings, QueueSettings
 from fairshare.core.schedulers.fair.tree import EVENTS
 from fairshare.core.schedulers.protocol import Scheduler
-from fairshare.core.schedulers.reasons import Reason
+from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.core.schedulers.views import VolatileFieldsOf
 from fairshare.documents.problems import Finding, Place, Problem, Problems, add_findings
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
@@ -19,7 +21,15 @@ from fairshare.settings.engines import runs_here
 from fairshare.settings.fair.names import ALLOCATION_FILE, RESERVABLE_NODES
 from fairshare.settings.family import CLASS, SHARED_FILE, Claim
 from fairshare.settings.parts import lazy, named, part
-from fairshare.settings.raising import Raise
+from fairshare.settings.raising import (
+    FACTORS,
+    OF_PREEMPTION,
+    TIMEOUT_S,
+    Raise,
+    amount_text,
+    amounts_above,
+    counts_above,
+)
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
 
@@ -30,7 +40,6 @@ if TYPE_CHECKING:
     from fairshare.settings import lint_rules
     from fairshare.settings.fair import allocation_file, queue_elements, queue_settings
     from fairshare.settings.fair import lint as fair_lint
-    from fairshare.settings.fair import raising as fair_raising
     from fairshare.settings.fair import reading as fair_reading
     from fairshare.settings.fair import stored as fair_stored
     from fairshare.settings.fair.lint import subject as fair_subject
@@ -39,7 +48,6 @@ else:
     fair_reading = lazy("fairshare.settings.fair.reading")
     fair_lint = lazy("fairshare.settings.fair.lint")
     fair_scheduler = lazy("fairshare.core.schedulers.fair.scheduler")
-    fair_raising = lazy("fairshare.settings.fair.raising")
     fair_stored = lazy("fairshare.settings.fair.stored")
     fair_subject = lazy("fairshare.settings.fair.lint.subject")
     fair_views = lazy("fairshare.core.schedulers.fair.views")
@@ -76,10 +84,72 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         return fair_scheduler.FairScheduler(types)
 
     def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
-        return fair_raising.raised(self.checked(settings), reason, total)
+        read = self.checked(settings)
+        allocations, name = read.allocations, reason.queue
+        queue = allocations.queues.get(name, QueueSettings(name))
+
+        def with_queue(**fields: Any) -> FairSettings:
+            queues = {**allocations.queues, name: replace(queue, **fields)}
+            return replace(read, allocations=replace(allocations, queues=queues))
+
+        match reason.cause:
+            case Cause.QUEUE_MAXIMUM if reason.limit is not None:
+                return Raise(
+                    f"maxResources of {name}",
+                    amounts_above(reason, reason.limit, total),
+                    lambda value: amount_text(read.types, value),
+                    lambda value: with_queue(max_share=Amount(absolute=value)),
+                )
+            case Cause.QUEUE_APPLICATIONS:
+                return Raise(
+                    f"maxRunningApps of {name}",
+                    counts_above(reason.count),
+                    str,
+                    lambda value: with_queue(max_running_applications=value),
+                )
+            case Cause.USER_APPLICATIONS:
+                users = allocations.user_max_applications
+                return Raise(
+                    f"maxRunningApps of the user {reason.user}",
+                    counts_above(reason.count),
+                    str,
+                    lambda value: replace(
+                        read,
+                        allocations=replace(
+                            allocations, user_max_applications={**users, reason.user: value}
+                        ),
+                    ),
+                )
+            case Cause.QUEUE_MASTERS:
+                now = queue.max_master_share
+                now = allocations.queue_max_master_share_default if now is None else now
+                return Raise(
+                    f"maxAMShare of {name}",
+                    [step / 20 for step in range(1, 21) if step / 20 > now],
+                    str,
+                    lambda value: with_queue(max_master_share=single(value)),
+                )
+            case _:
+                return None if reason.preemption is None else _preempting(read, reason.preemption)
 
     def enlarged(self, settings: object, queue: str) -> Raise | None:
-        return fair_raising.enlarged(self.checked(settings), queue)
+        """The weight of a queue; None: of root, which has everything."""
+        if queue == "root":
+            return None
+        read = self.checked(settings)
+        allocations = read.allocations
+        own = allocations.queues.get(queue, QueueSettings(queue))
+        return Raise(
+            f"weight of {queue}",
+            [single(own.weight * factor) for factor in FACTORS],
+            lambda value: f"{value:g}",
+            lambda value: replace(
+                read,
+                allocations=replace(
+                    allocations, queues={**allocations.queues, queue: replace(own, weight=value)}
+                ),
+            ),
+        )
 
     def volatile_fields(self, scheduler: Scheduler) -> VolatileFieldsOf:
         assert isinstance(scheduler, fair_scheduler.FairScheduler)
@@ -109,7 +179,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         self, in_force: FairSettings, document: bytes, file: str
     ) -> tuple[FairSettings, tuple[Problem, ...]]:
         allocations, found = allocation_file.read_allocation_file(document, file, in_force.types)
-        return msgspec.structs.replace(in_force, allocations=allocations), found
+        return replace(in_force, allocations=allocations), found
 
     reserves_in_part = True
 
@@ -120,9 +190,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         settings = self.settings_of(configuration)
         if RESERVABLE_NODES in configuration.site and not forced:
             return settings
-        return msgspec.structs.replace(
-            settings, reservable_nodes=0.0, entitled_after_ms=entitled_after_ms
-        )
+        return replace(settings, reservable_nodes=0.0, entitled_after_ms=entitled_after_ms)
 
     def lint_directory(
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
@@ -157,3 +225,49 @@ def _one_node_reserved(settings: FairSettings, configuration: Configuration) -> 
             " fairshare.toml if that is meant",
             "reserves the node",
         )
+
+
+def _preempting(settings: FairSettings, owed: Preemption) -> Raise | None:
+    """Preemption, with more and more of what may be in its way."""
+    if owed.obstacle in (Obstacle.NOT_YET, Obstacle.NONE, Obstacle.NO_QUEUE_ABOVE):
+        return None
+    allocations = settings.allocations
+    queue = allocations.queues.get(owed.queue, QueueSettings(owed.queue))
+    times = (queue.fair_share_timeout_ms, allocations.fair_share_timeout_ms)
+    timed = any(time not in (None, NEVER_MS) for time in times)
+    above = [one.queue for one in owed.above]
+
+    def changed(level: int) -> tuple[FairSettings, list[str]]:
+        mine, queues = queue, dict(allocations.queues)
+        words = ["yarn.scheduler.fair.preemption = true"]
+        if not timed:
+            mine = replace(mine, fair_share_timeout_ms=1_000 * TIMEOUT_S)
+            words.append(f"fairSharePreemptionTimeout of {owed.queue} = {TIMEOUT_S}")
+        if level > 0:
+            mine = replace(mine, fair_share_threshold=1.0)
+            words.append(f"fairSharePreemptionThreshold of {owed.queue} = 1.0")
+        for name in above if level > 1 else ():
+            known = queues.get(name, QueueSettings(name))
+            queues[name] = replace(known, preemptable=True)
+            words.append(f"allowPreemptionFrom of {name} = true")
+        threshold = settings.preemption_utilization_threshold
+        if owed.obstacle is Obstacle.UTILIZATION:
+            threshold = 0.0
+            words.append("yarn.scheduler.fair.preemption.cluster-utilization-threshold = 0")
+        queues[owed.queue] = mine
+        whole = replace(
+            settings,
+            preemption=True,
+            preemption_utilization_threshold=threshold,
+            allocations=replace(allocations, queues=queues),
+        )
+        return whole, words
+
+    return Raise(
+        "preemption",
+        (0, 1, 2),
+        lambda level: ", ".join(changed(level)[1]),
+        lambda level: changed(level)[0],
+        verb="works with",
+        price=OF_PREEMPTION,
+    )

@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from fairshare.core.model.resources import Resource, ResourceTypes
-from fairshare.core.schedulers.pools.settings import PoolsSettings
-from fairshare.core.schedulers.reasons import Reason
+from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
+from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.documents.problems import Problem, Problems
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
 from fairshare.settings.family import PROPERTIES, TASK_SCHEDULER, Claim
 from fairshare.settings.jobs import Jobs
 from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
-from fairshare.settings.raising import Raise
+from fairshare.settings.raising import FACTORS, Raise, counts_above
 from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from fairshare.settings.pools import jobs as pools_jobs
     from fairshare.settings.pools import lint as pools_lint
     from fairshare.settings.pools import pool_settings
-    from fairshare.settings.pools import raising as pools_raising
     from fairshare.settings.pools import reading as pools_reading
     from fairshare.settings.pools import stored as pools_stored
 else:
@@ -37,7 +36,6 @@ else:
     pools_lint = lazy("fairshare.settings.pools.lint")
     pools_reading = lazy("fairshare.settings.pools.reading")
     pools_scheduler = lazy("fairshare.core.schedulers.pools.scheduler")
-    pools_raising = lazy("fairshare.settings.pools.raising")
     pools_stored = lazy("fairshare.settings.pools.stored")
 
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
@@ -76,10 +74,57 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         return pools_scheduler.PoolsScheduler(types)
 
     def raised(self, settings: object, reason: Reason, total: Resource) -> Raise | None:
-        return pools_raising.raised(self.checked(settings), reason, total)
+        """The limit of a reason on running jobs."""
+        read = self.checked(settings)
+        allocations, name = read.allocations, reason.queue.removeprefix("root.")
+        if reason.cause is Cause.QUEUE_APPLICATIONS:
+            pool = allocations.pools.get(name, PoolAllocation(name))
+            return Raise(
+                f"maxRunningJobs of {name}",
+                counts_above(reason.count),
+                str,
+                lambda value: replace(
+                    read,
+                    allocations=replace(
+                        allocations,
+                        pools={**allocations.pools, name: replace(pool, max_running_jobs=value)},
+                    ),
+                ),
+            )
+        if reason.cause is Cause.USER_APPLICATIONS:
+            return Raise(
+                f"maxRunningJobs of the user {reason.user}",
+                counts_above(reason.count),
+                str,
+                lambda value: replace(
+                    read,
+                    allocations=replace(
+                        allocations,
+                        user_max_jobs={**allocations.user_max_jobs, reason.user: value},
+                    ),
+                ),
+            )
+        return None
 
     def enlarged(self, settings: object, queue: str) -> Raise | None:
-        return pools_raising.enlarged(self.checked(settings), queue)
+        """The weight of a pool; None: of all together."""
+        name = queue.removeprefix("root.")
+        if queue == "root":
+            return None
+        read = self.checked(settings)
+        allocations = read.allocations
+        pool = allocations.pools.get(name, PoolAllocation(name))
+        return Raise(
+            f"weight of {name}",
+            [pool.weight * factor for factor in FACTORS],
+            lambda value: f"{value:g}",
+            lambda value: replace(
+                read,
+                allocations=replace(
+                    allocations, pools={**allocations.pools, name: replace(pool, weight=value)}
+                ),
+            ),
+        )
 
     def rounding(self, settings: object) -> Resource:
         """Nothing is rounded."""
@@ -115,7 +160,7 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
         pools, found = pools_file.read_pools_file(
             document, file, in_force.generation, hierarchical=in_force.hierarchical
         )
-        return msgspec.structs.replace(in_force, allocations=pools), found
+        return replace(in_force, allocations=pools), found
 
     def apply_rules(
         self, settings: PoolsSettings, texts: Texts, cluster: Resource | None, problems: Problems

@@ -6,7 +6,14 @@ from tests.unit.lab.convert.fair_to_capacity.converted import converted, read_fa
 
 from fairshare.core.model.inputs import NodeJoined, SubmitApplication
 from fairshare.core.model.work import TaskGroup
-from fairshare.lab.convert.comparison import Comparison, QueueComparison, QueueMetrics, compare
+from fairshare.lab.convert.comparison import (
+    Comparison,
+    QueueComparison,
+    QueueMetrics,
+    compare,
+    sentence,
+    verdict,
+)
 from fairshare.lab.convert.fair_to_capacity.capacities import entitlements
 from fairshare.lab.convert.fair_to_capacity.converting import convert
 from fairshare.lab.convert.fair_to_capacity.draft import Draft, Finding, Options
@@ -19,7 +26,6 @@ from fairshare.lab.convert.generation import (
     nodes_for,
     total_of,
 )
-from fairshare.lab.convert.sentences import sentence, verdict
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload
 
 NODES = tuple(NodeJoined(f"n{number}", (8192, 8)) for number in range(2))

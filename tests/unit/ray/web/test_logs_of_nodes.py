@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from fairshare.errors import EngineError
-from fairshare.ray.web.logs import texts_of
+from fairshare.ray.web.jobs import texts_of
 
 pytestmark = pytest.mark.anyio
 
