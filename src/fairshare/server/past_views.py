@@ -128,7 +128,7 @@ class PastViews:
         applications: Mapping[ApplicationId, ApplicationRow] | None = None,
         nodes: Mapping[str, NodeRow] | None = None,
     ) -> None:
-        """Keep a moment; it is later than all others. The mappings must not change afterwards."""
+        """Keep a moment; it is later than all others."""
         self.owed_since = {
             (queue.name, place): self.owed_since.get((queue.name, place), moment.at_ms)
             for queue in moment.queues
@@ -198,7 +198,7 @@ class PastViews:
 
     def _thin_by_size(self) -> None:
         """Drop every other moment of the older half: the past gets coarser, but not shorter."""
-        half = max(2, len(self._kept) // 2)
+        half = min(max(2, len(self._kept) // 2), len(self._kept) - 1)
         self._keep(self._kept[:half:2] + self._kept[half:])
         if len(self._kept) <= 2 and self.size > self.budget_bytes:
             self._keep(self._kept[-1:])
@@ -272,21 +272,20 @@ def _point(kept: _Kept, queue: str) -> Point | None:
 
 _Track = tuple[Any, ...]
 """One object: instants in ascending order, each with the row that held from then on; None: it did
-not exist. One tuple, as nearly every application has one or two rows."""
+not exist. All but the last row are packed; that one is an object which the server has anyway. One
+tuple, as nearly every application has one or two rows."""
 
 
-def _at(track: _Track, at_ms: int) -> bytes | None:
-    """The row that held at an instant."""
-    place = bisect_right(track[::2], at_ms)
-    packed: bytes | None = track[2 * place - 1] if place else None
-    return packed
+def _size(track: _Track) -> int:
+    """Its bytes beside the last row."""
+    return len(track) // 2 * OVERHEAD_BYTES + sum(len(row or b"") for row in track[1:-1:2])
 
 
 class RowHistory(Generic[Key, Row]):
     """All things of one kind by their key; `form` is what their rows are.
 
-    `take` and `thin` are called by one thread; others may read meanwhile. A row is packed as what
-    distinguishes it from the first one: a row of 330 bytes then takes 20 to 60.
+    `take` and `thin` are called by one thread; others may read meanwhile. A row that holds no more
+    is packed as what distinguishes it from the first one: a row of 330 bytes then takes 20 to 60.
     """
 
     def __init__(self, form: type[Row]) -> None:
@@ -297,7 +296,7 @@ class RowHistory(Generic[Key, Row]):
         self._decoder = msgspec.json.Decoder(tuple[tuple(f.type for f in fields)])  # type: ignore[misc]
         self._tracks: dict[Key, _Track] = {}
         self._pattern: Pattern | None = None
-        self._last: Mapping[Key, Row] = {}
+        self._present = 0  # things of the last instant
 
     def __len__(self) -> int:
         return len(self._tracks)
@@ -305,43 +304,53 @@ class RowHistory(Generic[Key, Row]):
     def take(self, at_ms: int, rows: Mapping[Key, Row]) -> None:
         """Store all objects at an instant, which is later than all others.
 
-        Rows that are equal to those of last time cost nothing. The mapping is kept, and must not be
-        changed afterwards.
+        Rows that are equal to those of last time cost nothing.
         """
-        last = self._last
-        if rows is last:
-            return
-        missing = len(last)
+        tracks, missing = self._tracks, self._present
+        track: _Track
         for key, row in rows.items():
-            before = last.get(key)
+            track = tracks.get(key, ())
+            before = track[-1] if track else None
             if before is not None:
                 missing -= 1
-            if before is not row and before != row:
-                self._write(key, at_ms, self._packed(row))
+            if before is row:
+                continue
+            if before == row:
+                tracks[key] = (*track[:-1], row)  # not both
+            else:
+                self._write(key, at_ms, row)
         if missing:
-            for key in last:
-                if key not in rows:
+            for key, track in tracks.items():
+                if track[-1] is not None and key not in rows:
                     self._write(key, at_ms, None)
-        self._last = rows
+        self._present = len(rows)
 
-    def _write(self, key: Key, at_ms: int, packed: bytes | None) -> None:
-        self._tracks[key] = (*self._tracks.get(key, ()), at_ms, packed)
-        self.size += OVERHEAD_BYTES + len(packed or b"")
+    def _write(self, key: Key, at_ms: int, row: Row | None) -> None:
+        track: _Track = self._tracks.get(key, ())
+        if track and track[-1] is not None:
+            packed = self._packed(track[-1])
+            self.size += len(packed)
+            track = (*track[:-1], packed)
+        self._tracks[key] = (*track, at_ms, row)
+        self.size += OVERHEAD_BYTES
 
     def at(self, at_ms: int) -> dict[Key, Row]:
         """All things that were there, in the order in which they were first seen."""
         rows = {}
         for key, track in list(self._tracks.items()):
-            packed = _at(track, at_ms)
-            if packed is not None:
-                rows[key] = self._row(packed)
+            row = self._at(track, at_ms)
+            if row is not None:
+                rows[key] = row
         return rows
 
     def one(self, key: Key, at_ms: int) -> Row | None:
         """One object at a past instant; None if it did not exist, or is not remembered."""
-        track = self._tracks.get(key)
-        packed = None if track is None else _at(track, at_ms)
-        return None if packed is None else self._row(packed)
+        return self._at(self._tracks.get(key, ()), at_ms)
+
+    def _at(self, track: _Track, at_ms: int) -> Row | None:
+        place = bisect_right(track[::2], at_ms)
+        row = track[2 * place - 1] if place else None
+        return self._row(row) if type(row) is bytes else row
 
     def _packed(self, row: Row) -> bytes:
         content = _encoder.encode(msgspec.structs.astuple(row))
@@ -355,7 +364,8 @@ class RowHistory(Generic[Key, Row]):
         return self._form(**dict(zip(self._names, values, strict=True)))
 
     def thin(self, kept: Sequence[int]) -> None:
-        """Only these moments are remembered from now on, and they stay as they were.
+        """Only these moments are remembered from now on, the last one among them, and they stay as
+        they were.
 
         A row that began between two of them begins with the later one, if it still held then.
         """
@@ -365,13 +375,13 @@ class RowHistory(Generic[Key, Row]):
             thinned = _thinned(track, kept)
             if thinned is not None:
                 tracks[key] = thinned
-                size += sum(OVERHEAD_BYTES + len(row or b"") for row in thinned[1::2])
+                size += _size(thinned)
         self._tracks, self.size = tracks, size
 
 
 def _thinned(track: _Track, kept: Sequence[int]) -> _Track | None:
     """The track at these moments alone; None if it was never there in any of them."""
-    rows: dict[int, bytes | None] = {}
+    rows: dict[int, Any] = {}
     for instant, row in zip(track[::2], track[1::2], strict=True):
         place = bisect_left(kept, instant)
         if place < len(kept):
@@ -426,8 +436,9 @@ async def watch(
         version = views.version
         queues = await made_in_slices(cost.of_steps(views.queues_in_steps()))
         moment = PastView(service.now_ms(), version, views.cluster, queues)
-        rows = cost.of(lambda: (applications.all(), nodes.all()))
-        await asyncio.to_thread(cost.of, partial(moments.add, moment, *rows))
+        add = partial(moments.add, moment, *cost.of(lambda: (applications.all(), nodes.all())))
+        await asyncio.to_thread(cost.of, add)
+        del add  # the tables of rows, until the next moment
         await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost.ms) / 1_000)
         while not service.stopping and service.version == version:
             await service.changed(version, 3_600.0)

@@ -125,6 +125,14 @@ def test_all_together_stay_within_the_budget_and_the_newest_stays(seed):
     assert moments.at(300_000) is not None, "the past gets coarser, not shorter"
 
 
+def test_the_newer_of_two_moments_stays_where_there_is_room_for_none():
+    moments = PastViews(0, budget_bytes=1)
+    for used in (1, 2):
+        moments.add(moment(used * 1_000), nodes={"n1": node("n1", used)})
+    assert moments.instant(10**9) == 2_000
+    assert moments.nodes.at(2_000) == {"n1": node("n1", 2)}
+
+
 def node(name: str, used: int) -> Node:
     total, free = {"memory-mb": 100, "vcores": 10}, {"memory-mb": 100 - used, "vcores": 10}
     return Node(name, "/r", total, {"memory-mb": used, "vcores": 0}, free, containers=1)
