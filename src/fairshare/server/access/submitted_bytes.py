@@ -38,11 +38,12 @@ class SubmittedBytes:
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
         self._users: dict[ApplicationId, str] = {}
-        self._sizes: dict[ApplicationId, int] = {}  # of those that are not over
         self._all: Counter[str] = Counter()
         self._masters: set[ContainerId] = set()  # not launched yet: a driver is in its submission
         self._launches: dict[ContainerId, int] = {}
-        # By user, in the order of their ends, with their sizes.
+        # By user, with their sizes: those that are not over, and the others in the order of their
+        # ends.
+        self._unfinished: dict[str, dict[ApplicationId, int]] = {}
         self._over: dict[str, dict[ApplicationId, int]] = {}
         for application in sorted(applications, key=lambda one: one.finished_ms or 0):
             self._add(application.id, application.user, size_of(application.submission))
@@ -93,6 +94,14 @@ class SubmittedBytes:
         """The bytes of all that a user has submitted, pending submissions included."""
         return self._all[user]
 
+    def user_of(self, number: ApplicationId) -> str | None:
+        """The user of a known application."""
+        return self._users.get(number)
+
+    def unfinished(self, user: str) -> Collection[ApplicationId]:
+        """The recorded applications of a user that have not ended."""
+        return self._unfinished.get(user, {}).keys()
+
     def oldest_over(self, user: str, size: int) -> tuple[ApplicationId, ...]:
         """Finished applications of a user, in the order of their ends: as many as free `size`
         bytes, or all."""
@@ -116,7 +125,10 @@ class SubmittedBytes:
     def _add(self, number: ApplicationId, user: str, size: int) -> None:
         self._users[number] = user
         over = self._over.get(user)
-        sizes = over if over is not None and number in over else self._sizes
+        if over is None or number not in over:
+            sizes = self._unfinished.setdefault(user, {})
+        else:
+            sizes = over
         sizes[number] = sizes.get(number, 0) + size
         self._take(user, -size)
 
@@ -136,22 +148,28 @@ class SubmittedBytes:
     def _end(self, number: ApplicationId) -> None:
         user = self._users.get(number)
         if user is not None:
-            self._over.setdefault(user, {})[number] = self._sizes.pop(number)
+            size = _taken(self._unfinished, user, number)
+            self._over.setdefault(user, {})[number] = size
 
     def _forget(self, number: ApplicationId) -> None:
         user = self._users.pop(number, None)
         if user is None:
             return
-        over = self._over.get(user, {})
-        sizes = over if number in over else self._sizes
-        self._take(user, sizes.pop(number))
-        if not over:
-            self._over.pop(user, None)
+        over = number in self._over.get(user, {})
+        self._take(user, _taken(self._over if over else self._unfinished, user, number))
 
     def _take(self, user: str, size: int) -> None:
         self._all[user] -= size
         if not self._all[user]:
             del self._all[user]
+
+
+def _taken(users: dict[str, dict[ApplicationId, int]], user: str, number: ApplicationId) -> int:
+    """The size of an application, which leaves its user's table."""
+    size = users[user].pop(number)
+    if not users[user]:
+        del users[user]
+    return size
 
 
 def size_of(submission: SubmitApplication) -> int:
@@ -194,14 +212,12 @@ class ActiveCounts:
     """The census of one server; begins with the recovered applications."""
 
     def __init__(self, applications: Iterable[Application] = ()) -> None:
-        self._users: dict[ApplicationId, str] = {}
-        self._unfinished: dict[str, dict[ApplicationId, None]] = {}
         self._counts: Counter[str] = Counter()
         known = list(applications)
         self.submitted_bytes = SubmittedBytes(known)
         for application in known:
             if not application.over:
-                self._enter(application.id, application.user)
+                self._counts[application.user] += 1
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records."""
@@ -210,19 +226,12 @@ class ActiveCounts:
         observers.events(self._ended, ApplicationEnded)
 
     def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
-        self._enter(event.application, event.submission.user)
+        self._counts[event.submission.user] += 1
 
     def _ended(self, record: Record, event: ApplicationEnded) -> None:
-        user = self._users.pop(event.application, None)
+        user = self.submitted_bytes.user_of(event.application)
         if user is not None:
-            self._unfinished[user].pop(event.application)
-            if not self._unfinished[user]:
-                del self._unfinished[user]
             self._leave(user)
-
-    def unfinished(self, user: str) -> Collection[ApplicationId]:
-        """The recorded applications of a user that have not ended."""
-        return self._unfinished.get(user, {}).keys()
 
     def count(self, user: str) -> int:
         """The number of a user's unfinished applications."""
@@ -236,11 +245,6 @@ class ActiveCounts:
             yield
         finally:
             self._leave(user)
-
-    def _enter(self, application: ApplicationId, user: str) -> None:
-        self._users[application] = user
-        self._unfinished.setdefault(user, {})[application] = None
-        self._counts[user] += 1
 
     def _leave(self, user: str) -> None:
         self._counts[user] -= 1

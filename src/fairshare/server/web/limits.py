@@ -306,7 +306,7 @@ def _check_new_queue(server: LiveServer, user: str, name: str) -> None:
     state, most = server.service.state, server.settings.limits.created_queues_per_user
     if not name or name in state.queues or full_name(name) in state.queues:
         return
-    mine = server.active_counts.unfinished(user)
+    mine = server.active_counts.submitted_bytes.unfinished(user)
     if len(mine) < most:
         return
     queues = {state.applications[one].queue for one in mine if one in state.applications}
