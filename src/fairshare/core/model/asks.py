@@ -8,6 +8,7 @@ of its rack, and of anywhere).
 
 from bisect import insort
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from fairshare.core.model.events import Locality
@@ -17,6 +18,12 @@ from fairshare.core.model.work import ANYWHERE, ResourceRequest
 
 NONE_WITHDRAWN: Final[frozenset[str]] = frozenset()
 """One object for all keys: each empty set of its own takes 216 bytes."""
+
+
+@lru_cache(1_024)
+def _order(priority: int, request: int) -> tuple[int, int]:
+    """One object for all that are equal: most applications ask in the same order."""
+    return priority, request
 
 
 class Ask:
@@ -122,7 +129,7 @@ class AskTable:
 
     def replace(self, request: ResourceRequest) -> None:
         """Replace the entry with the same key and location."""
-        order = (request.priority, request.request)
+        order = _order(request.priority, request.request)
         key = self.keys.get(order)
         if key is None:
             if request.count <= 0 and request.location == ANYWHERE:
@@ -141,8 +148,10 @@ class AskTable:
         if request.count > 0:
             key.anywhere = Ask(request.count, request.resource, request.relax)
             key.label = request.label
-            if not wanted:
+            if not wanted and self.wanting:
                 insort(self.wanting, key)
+            elif not wanted:  # nearly always the only one, which needs no room for more
+                self.wanting = [key]
         else:
             key.anywhere = None
             key.places = NOTHING  # as in Hadoop, which removes the whole key

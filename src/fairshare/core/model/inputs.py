@@ -248,7 +248,7 @@ class StartConditions(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_CONDITIONS = StartConditions()
 
 
-class SubmitApplication(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SubmitApplication(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
     """Submit an application. Its fields define the type of its master:
 
     * `tasks`: the manager runs the groups itself;

@@ -6,6 +6,7 @@ common case of two types is inlined.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -51,6 +52,12 @@ def count_fitting(need: Resource, room: Resource) -> int:
     return max(0, min(parts, default=0))
 
 
+@lru_cache(1_024)
+def shared(sizes: tuple[Resource, ...]) -> tuple[Resource, ...]:
+    """One object for all that are equal: most applications ask for the same sizes."""
+    return sizes
+
+
 def fits(need: Resource, room: Resource) -> bool:
     """Whether `need` is at most `room` in every type."""
     if len(need) == 2:
@@ -63,6 +70,8 @@ def fits(need: Resource, room: Resource) -> bool:
 
 def scale(a: Resource, count: int) -> Resource:
     """`scale((1024, 1), 3) == (3072, 3)`."""
+    if count == 1:
+        return a
     if len(a) == 2:
         return (a[0] * count, a[1] * count)
     return tuple([x * count for x in a])

@@ -208,9 +208,10 @@ class TaskBoard:
         return {number: spec for number, spec in specs if spec is not None}
 
     def add(self, groups: tuple[TaskGroup, ...]) -> None:
-        for spec in groups:
-            progress = GroupProgress(spec)
-            self.groups.append(progress)
+        added = tuple(map(GroupProgress, groups))
+        self.groups = [*self.groups, *added]  # without room for more
+        for progress in added:
+            spec = progress.spec
             self._waiting += spec.count
             self.depends_on_running |= _depends_on_running(progress)
             if self._by_name:

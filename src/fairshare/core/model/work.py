@@ -29,7 +29,7 @@ class Payload(msgspec.Struct, frozen=True):
         return f"{PAYLOADS}/{self.digest}"
 
 
-class Command(CommandFields, frozen=True):
+class Command(CommandFields, frozen=True, gc=False):
     """What a container runs.
 
     `arguments` is the vector for exec; a shell line is `("/bin/sh", "-c", line)`. Otherwise the
@@ -70,7 +70,7 @@ class Command(CommandFields, frozen=True):
         return (bool(self.callable) or self.payload is not None) and not self.is_launch_context
 
 
-class TaskGroup(GroupFields, frozen=True, omit_defaults=True):
+class TaskGroup(GroupFields, frozen=True, omit_defaults=True, gc=False):
     """`count` identical tasks of an application; the manager is their master.
 
     The environment of a task has its index in FAIRSHARE_TASK_INDEX (from 0, or as the `array`

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from fairshare.core.model.applications import Application
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Node
-from fairshare.core.model.resources import Resource, fits
+from fairshare.core.model.resources import Resource, fits, shared
 from fairshare.core.schedulers.protocol import State
 
 Group = tuple[Resource, Resource, str]
@@ -157,7 +157,7 @@ class PendingSizes:
                     del self.sizes[size]
                     self.version += 1
             if now:
-                self._by_application[number] = now
+                self._by_application[number] = shared(now)
             else:
                 del self._by_application[number]
         if now and application is not None and self._is_picky(application):

@@ -310,7 +310,9 @@ class AttemptHistory(Projection):
         found.refusal, found.refused_by = event.code, event.queue
 
     def _attempt_started(self, record: Record, event: AttemptStarted) -> None:
-        self.of(event.application).attempts.append(Attempt(event.attempt, record.now_ms))
+        history = self.of(event.application)
+        started = (Attempt(event.attempt, record.now_ms),)
+        history.attempts = [*history.attempts, *started]  # without room for more
 
     def _reserved(self, record: Record, event: ContainerReserved) -> None:
         self.of(event.application).reserved = True

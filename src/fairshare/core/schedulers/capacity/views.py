@@ -2,6 +2,7 @@
 queue."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from fairshare.core.model.applications import Application
@@ -239,8 +240,16 @@ def application_view(state: CapacityState, application: Application) -> Applicat
         volatile_fields(state)(application),
         used=attempt.used if competing is None else add(attempt.used, competing.drift),
         reserved=state.none if competing is None else competing.reserved,
-        missed={priority: key.opportunities for (priority, _), key in attempt.asks.keys.items()},
+        missed=_missed(
+            tuple([(order[0], key.opportunities) for order, key in attempt.asks.keys.items()])
+        ),
     )
+
+
+@lru_cache(1_024)
+def _missed(opportunities: tuple[tuple[int, int], ...]) -> dict[int, int]:
+    """By priority; shared by all that have missed the same, and not to be changed."""
+    return dict(opportunities)
 
 
 def volatile_fields(state: CapacityState) -> VolatileFieldsOf:

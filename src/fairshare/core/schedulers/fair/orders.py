@@ -6,7 +6,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fairshare.core.model.resources import Resource
+from fairshare.core.model.resources import Resource, shared
 from fairshare.core.schedulers.fair.attempts import FairAttempt
 from fairshare.core.schedulers.fair.policies import Remembering
 from fairshare.core.schedulers.fair.queues import FairQueue
@@ -112,4 +112,4 @@ def count_sizes(attempt: FairAttempt) -> None:
             leaf.count_size(size, 1)
         for size in attempt.counted_sizes:
             leaf.count_size(size, -1)
-        attempt.counted_sizes = counted
+        attempt.counted_sizes = shared(counted)

@@ -44,7 +44,9 @@ def _update_demand(state: "FairState") -> None:
         if attempt is None:
             continue
         leaf = attempt.leaf
-        demand = add(attempt.used, attempt.asks.pending)
+        demand = attempt.asks.pending
+        if any(attempt.used):  # else one object does for both
+            demand = add(attempt.used, demand)
         if demand != attempt.demand:
             leaf.demand_sum = add(leaf.demand_sum, subtract(demand, attempt.demand))
             attempt.demand = demand
