@@ -99,7 +99,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("yarn/rpc/configuration.py", "ray/setup.py"),
     ),
     "the container's own LOG_DIRS, with the rights of its account; the time of its own logs": (
-        "yarn/rest/node_logs.py",
+        "yarn/rest/own_node.py",
     ),
     "the machine's: /proc, /sys, cgroups, devices, the time zone": (
         *("engines/local/gpus/engine.py", "engines/local/gpus/fence.py"),

@@ -135,11 +135,11 @@ def _list_parts(rows: Rows[Any]) -> Sequence[Part | None]:
     parts = LISTS.get(of)
     if parts is not None:
         return parts(rows)
-    return [list_table([_column(name) for name in of.__struct_fields__], rows)]
-
-
-def _column(field: str) -> Any:
-    return field_column(field.replace("_", "-"), field)
+    return [
+        list_table(
+            [field_column(name.replace("_", "-"), name) for name in of.__struct_fields__], rows
+        )
+    ]
 
 
 def _queue_parts(rows: Rows[Queue]) -> Sequence[Part | None]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -31,18 +31,17 @@ from fairshare.documents.gpus import GpuSetting
 from fairshare.engines.protocol import LONG_AGO
 from fairshare.errors import ConfigurationError, FairshareError
 from fairshare.runtime.journal.files import holder_of
+from fairshare.server.engines import local_engine
+from fairshare.server.recovered import Recovered, restore
+from fairshare.server.server import LiveServer
 from fairshare.server.settings import LiveSettings, Overrides, read_settings
-from fairshare.server.web.listener import check_exposure, serve
+from fairshare.server.shared.leading import LeadingState
+from fairshare.server.shared.takeover import wait_to_lead
+from fairshare.server.web.listener import AttachedServer, check_exposure, serve
 from fairshare.settings.engines import ENGINES, runs_here
 from fairshare.settings.registry import all_families
 from fairshare.this_machine import full_disk
 from fairshare.wording import counted, failed_call
-
-if TYPE_CHECKING:
-    from fairshare.server.server import LiveServer
-    from fairshare.server.shared.leading import LeadingState
-    from fairshare.server.web.listener import AttachedServer
-
 
 WRONG_CONFIGURATION = 2
 STANDBY_INTERVAL_S = 0.2
@@ -282,11 +281,8 @@ async def _lead(
     serve_as_standby: Callable[[Callable[[], str]], contextlib.AbstractAsyncContextManager[None]],
     *,
     standby: bool,
-) -> "LeadingState":
+) -> LeadingState:
     """Return when this server leads those of all hosts."""
-    from fairshare.server.recovered import Recovered, restore
-    from fairshare.server.shared.takeover import wait_to_lead
-
     assert settings.state.url is not None
     return await wait_to_lead(
         settings.state.url,
@@ -303,8 +299,6 @@ async def _lead(
 def _stop_what_runs(settings: LiveSettings) -> None:
     """Stop the containers that an earlier server has left on this machine: the server that leads
     has given them up, and may run their tasks again."""
-    from fairshare.server.engines import local_engine
-
     place = settings.state_directory
     if not runs_here(settings.engine) or not (place / "containers").is_dir():
         return

@@ -121,7 +121,9 @@ class LongHistory:
         last = self.last
         if last is None or last + 1 < first:
             return None
-        if last >= first and journal.row_checksum(last) != self._tail(last):
+        if last >= first and journal.row_checksum(last) != self._value(
+            "SELECT tail FROM blocks WHERE last = ?", last
+        ):
             return None  # another journal is in its place
         return last + 1
 
@@ -240,9 +242,6 @@ class LongHistory:
         if found is None:
             found = self._value("SELECT min(first_ms) FROM blocks")
         return found or 0
-
-    def _tail(self, last: int) -> int | None:
-        return self._value("SELECT tail FROM blocks WHERE last = ?", last)
 
     def _value(self, statement: str, *arguments: int | None) -> int | None:
         row = self._connection.execute(statement, arguments).fetchone()

@@ -27,19 +27,11 @@ from fairshare.settings.family import CLASS, TASK_SCHEDULER, AnyFamily, Source
 from fairshare.settings.known_names import report_unknown
 from fairshare.settings.manager import read_manager
 from fairshare.settings.nodes import read_node_manager, report_other_sizes
-from fairshare.settings.own_sections import (
-    BOOKINGS,
-    FAIRNESS,
-    OWN_SECTIONS,
-    TIME_LIMITS,
-    booking_rules_of,
-    fairness_of,
-    time_limits_of,
-)
+from fairshare.settings.own_sections import OWN_SECTIONS
 from fairshare.settings.registry import HADOOP_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import RESOURCE_TYPES, gpus_of, maximum_key, with_types
 from fairshare.settings.shell import FILE as SHELL_FILE
-from fairshare.settings.shell import ServerSettings, ShellSettings
+from fairshare.settings.shell import ServerSettings, ShellSettings, with_own_sections
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import include_reader, read_file, read_site
 from fairshare.settings.user_groups import read_user_groups
@@ -290,28 +282,6 @@ def collect_directory(
         gpus=gpus,
         counted=counted,
     )
-
-
-def with_own_sections(
-    settings: Any,
-    located: ShellSettings,
-    types: ResourceTypes,
-    title: str,
-    root: Node,
-    problems: Problems,
-) -> Any:
-    """The settings of a scheduler with those of these sections that it follows. One that it does
-    not follow is reported; `root` is the document that has them."""
-    own: Mapping[str, object] = {
-        FAIRNESS: fairness_of(located.fairness, types, root, problems),
-        TIME_LIMITS: time_limits_of(located.time_limits),
-        BOOKINGS: booking_rules_of(located.bookings),
-    }
-    followed = {name: own[name] for name in own if name in settings.__struct_fields__}
-    for name in own.keys() - followed:
-        if name in root.keys:
-            problems.error(root.keys[name], shell.RULE, f"the {title} does not follow [{name}]")
-    return msgspec.structs.replace(settings, **followed)
 
 
 def _declared(family: AnyFamily, types: ResourceTypes) -> dict[str, str]:

@@ -28,7 +28,17 @@ from fairshare.documents.toml_tree import read_toml
 from fairshare.documents.values import TEXT, TEXTS, Reader, Value, either, list_of, one_of, parsed
 from fairshare.settings.engines import ENGINES
 from fairshare.settings.limits import LimitSettings
-from fairshare.settings.own_sections import BookingSettings, FairnessSettings, TimeLimitSettings
+from fairshare.settings.own_sections import (
+    BOOKINGS,
+    FAIRNESS,
+    TIME_LIMITS,
+    BookingSettings,
+    FairnessSettings,
+    TimeLimitSettings,
+    booking_rules_of,
+    fairness_of,
+    time_limits_of,
+)
 
 
 class AccountingSettings(msgspec.Struct, frozen=True):
@@ -510,3 +520,25 @@ def check_resources(
             "resource-type",
             f"there is no resource type {name!r}: yarn.resource-types names {further}",
         )
+
+
+def with_own_sections(
+    settings: Any,
+    located: ShellSettings,
+    types: ResourceTypes,
+    title: str,
+    root: Node,
+    problems: Problems,
+) -> Any:
+    """The settings of a scheduler with those of the own sections that it follows. One that it does
+    not follow is reported; `root` is the document that has them."""
+    own: Mapping[str, object] = {
+        FAIRNESS: fairness_of(located.fairness, types, root, problems),
+        TIME_LIMITS: time_limits_of(located.time_limits),
+        BOOKINGS: booking_rules_of(located.bookings),
+    }
+    followed = {name: own[name] for name in own if name in settings.__struct_fields__}
+    for name in own.keys() - followed:
+        if name in root.keys:
+            problems.error(root.keys[name], RULE, f"the {title} does not follow [{name}]")
+    return msgspec.structs.replace(settings, **followed)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+from fairshare.cli.cells import instant_text
 from fairshare.cli.verbs import Failure
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.record import Record
@@ -260,8 +261,6 @@ class History:
         return None if record is None else record.now_ms
 
     def _too_early(self, cut: Cut) -> Failure:
-        from fairshare.cli.cells import instant_text  # terminals are known to the verb alone
-
         first = self.journal.first_record()
         reached = [one for one in self.journal.snapshots() if one >= first - 1]
         begin = 1 if first == 1 else min(reached, default=first)

@@ -13,11 +13,10 @@ from fairshare.core.model.resources import ResourceTypes
 from fairshare.documents.problems import Problems
 from fairshare.documents.toml_tree import read_toml
 from fairshare.errors import FairshareError
-from fairshare.settings.directory import with_own_sections
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.registry import section_types
 from fairshare.settings.shell import FILE as OWN_FILE
-from fairshare.settings.shell import read_tree
+from fairshare.settings.shell import read_tree, with_own_sections
 from fairshare.settings.site_files import read_site
 
 RELOAD_WAIT_MS: Final = 5000

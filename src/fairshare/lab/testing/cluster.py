@@ -286,12 +286,11 @@ class FairshareCluster:
         """What would start the next container of an application that waits, each remedy carried out
         in a branch of this cluster; and when it starts if nothing is done. Raises InputError if it
         does not wait."""
-        position = Position(self._simulator.runtime.position.sequence, self._now_ms())
+        position = Position(
+            self._simulator.runtime.position.sequence, self._simulator.clock.now_ms()
+        )
         origin = origin_of(self._manager, position)
         return prove(origin, application, self._run_time)
-
-    def _now_ms(self) -> int:
-        return self._simulator.clock.now_ms()
 
     def _run_time(self, application: ApplicationId, group: int, age_ms: int) -> int:
         return self._durations_ms.get(application, FOR_EVER_MS)

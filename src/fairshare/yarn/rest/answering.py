@@ -174,7 +174,7 @@ async def respond(request: Request, handlers: Mapping[str, Handler]) -> Response
     if answer.status == 204 or (answer.document is None and answer.text is None):
         content = b"" if answer.encoded is None else answer.encoded
     elif answer.text is not None:
-        content = _sentence(answer.text, form)
+        content = answer.text.encode()  # YARN sends it as it is, whatever form is accepted
     else:
         content = write(answer, form)
     if answer.status == 404 and form == XML and request.method in ("GET", "HEAD"):
@@ -265,11 +265,6 @@ def write(answer: Answer, form: str) -> bytes:
     if answer.dialect == "mapped":
         return mapped(answer.document)
     return natural(answer.name if answer.dialect == "natural" else None, answer.document)
-
-
-def _sentence(text: str, form: str) -> bytes:
-    """A plain text: YARN sends it as it is, whatever form the caller accepts."""
-    return text.encode()
 
 
 async def _finish(

@@ -367,7 +367,9 @@ class Grants:
         message = PreemptionMessageProto()
         contract = message.contract if negotiable else message.strictContract
         for container in named:
-            contract.container.add().id.CopyFrom(self._id(container))
+            contract.container.add().id.CopyFrom(
+                records.container_id_message(self._state.epoch_ms, container)
+            )
         if negotiable:
             total = self._state.none
             for container in named:
@@ -395,9 +397,6 @@ class Grants:
             report.used.CopyFrom(resource_message(node.used, self._state.types))
             report.capability.CopyFrom(resource_message(node.total, self._state.types))
         return report
-
-    def _id(self, container: ContainerId) -> ContainerIdProto:
-        return records.container_id_message(self._state.epoch_ms, container)
 
 
 def _containers(total: Resource, least: Resource) -> int:

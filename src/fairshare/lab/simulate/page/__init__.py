@@ -78,14 +78,12 @@ def _amounts(total: Mapping[str, int]) -> Iterable[str]:
     for name, amount in total.items():
         if name == MEMORY:
             yield (
-                f"{amount / 1024:,.4g} GB of memory" if amount < 10_240_000 else _terabytes(amount)
+                f"{amount / 1024:,.4g} GB of memory"
+                if amount < 10_240_000
+                else f"{amount / 1024**2:,.4g} TB of memory"
             )
         else:
             yield f"{amount:,} {name}"
-
-
-def _terabytes(amount_mb: int) -> str:
-    return f"{amount_mb / 1024**2:,.4g} TB of memory"
 
 
 # What is plotted.
@@ -117,7 +115,8 @@ def _run_data(name: str, report: Report, queues: Sequence[str]) -> dict[str, Any
         "slowdowns": _distribution(slows),
         "at": [sample.at_ms / 1000 for sample in report.timeline],
         "lines": [
-            {kind: _line(report.timeline, queue, kind) for kind in KINDS} for queue in queues
+            {kind: [_part(sample, queue, kind) for sample in report.timeline] for kind in KINDS}
+            for queue in queues
         ],
     }
 
@@ -132,10 +131,6 @@ def _distribution(values: Sequence[float]) -> list[list[float]]:
         if rank % step == 0 or rank == len(ordered) - 1
     ]
     return [[value for value, _ in points], [part for _, part in points]]
-
-
-def _line(timeline: Sequence[Sample], queue: str, kind: str) -> list[float | None]:
-    return [_part(sample, queue, kind) for sample in timeline]
 
 
 def _part(sample: Sample, queue: str, kind: str) -> float | None:

@@ -1,12 +1,14 @@
 """The local engine with one more thing to run: launch contexts of Hadoop's clients and masters. The
-launcher of such a container gets the context as JSON, with what a node adds."""
+launcher of such a container gets the context as JSON, with what a node adds: of auxiliary services
+it has MapReduce's shuffle, and says how to do without others.
+"""
 
 import base64
 import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from google.protobuf.message import DecodeError
@@ -22,8 +24,40 @@ from fairshare.wording import cause
 from fairshare.yarn.rpc.engine.engine import INVALID_EXIT
 from fairshare.yarn.rpc.engine.launch import submitted_context
 from fairshare.yarn.rpc.keys import TokenSigner
-from fairshare.yarn.rpc.own.services import SHUFFLE, VARIABLE, metadata, unknown_service
 from fairshare.yarn.rpc.wire.messages import ContainerLaunchContextProto, LocalResourceProto
+
+SHUFFLE: Final = "mapreduce_shuffle"
+"""The name of MapReduce's shuffle (Hadoop: ShuffleHandler)."""
+
+VARIABLE: Final = f"NM_AUX_SERVICE_{SHUFFLE}"
+"""The variable by which containers know `metadata`, in base64 (Hadoop: AuxiliaryServiceHelper)."""
+
+
+def metadata(port: int) -> bytes:
+    """What masters and containers get to know of the shuffle: its port.
+
+    >>> metadata(13_562).hex()
+    '000034fa'
+    """
+    return port.to_bytes(4)
+
+
+_INSTEAD: Final = {
+    "spark_shuffle": (
+        "set spark.shuffle.service.enabled=false; dynamic allocation works without it with"
+        " spark.dynamicAllocation.shuffleTracking.enabled=true"
+    )
+}
+
+
+def unknown_service(name: str) -> str:
+    """Why a launch context that names an auxiliary service is refused, and what to do."""
+    instead = _INSTEAD.get(name, "others need NodeManagers (fairshare serve --engine nodemanagers)")
+    return (
+        f"The auxService:{name} does not exist: nodes of this machine have {SHUFFLE} only;"
+        f" {instead}"
+    )
+
 
 INHERITED = (
     "JAVA_HOME",

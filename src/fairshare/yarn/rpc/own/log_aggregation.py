@@ -41,7 +41,7 @@ from fairshare.server.log_aggregation import FAILED, RUNNING, SUCCEEDED
 from fairshare.server.server import LiveServer
 from fairshare.settings.aggregated_logs import RemoteLogs
 from fairshare.wording import cause, failed_call
-from fairshare.yarn.rest.node_logs import Logs
+from fairshare.yarn.rest.own_node import Logs
 from fairshare.yarn.rpc.own.engine import ContextEngine
 
 _MAGIC: Final = bytes.fromhex("d111d36891b5d7b639df414092bae150")

@@ -25,8 +25,7 @@ from fairshare.server.server import LiveServer
 from fairshare.server.state_directory import write_file
 from fairshare.wording import cause
 from fairshare.yarn.rpc.keys import Kind, MasterKeys
-from fairshare.yarn.rpc.own.engine import ContextEngine
-from fairshare.yarn.rpc.own.services import SHUFFLE, unknown_service
+from fairshare.yarn.rpc.own.engine import SHUFFLE, ContextEngine, unknown_service
 from fairshare.yarn.rpc.own.shuffle import Shuffle
 from fairshare.yarn.rpc.records import (
     container_id_message,

@@ -39,9 +39,8 @@ from fairshare.server.web.connections import ABANDON, PIECE_BYTES
 from fairshare.server.web.limits import CROWDED
 from fairshare.server.web.listener import web_server
 from fairshare.wording import cause, counted
-from fairshare.yarn.rpc.own.engine import ContextEngine
+from fairshare.yarn.rpc.own.engine import SHUFFLE, ContextEngine, metadata
 from fairshare.yarn.rpc.own.map_outputs import MapOutputs, MissingOutput, Part
-from fairshare.yarn.rpc.own.services import SHUFFLE, metadata
 from fairshare.yarn.rpc.wire.tokens import BadCredentials, read_token
 
 FOLDER = "hadoop-jobs"

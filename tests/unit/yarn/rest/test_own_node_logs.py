@@ -6,7 +6,7 @@ import pytest
 
 from fairshare.core.model.identifiers import container_name
 from fairshare.core.model.inputs import KillApplication
-from fairshare.yarn.rest import node_logs
+from fairshare.yarn.rest import own_node
 from fairshare.yarn.rpc.own.launcher import LOGS
 
 pytestmark = pytest.mark.anyio
@@ -84,7 +84,7 @@ async def test_the_page_shows_the_ends_and_leads_to_every_log(yarn, container, m
     assert "first words &lt;b&gt;and&lt;/b&gt; the last" in (await get(yarn, path)).text
     assert "<pre>last\n</pre>" in (await get(yarn, f"{path}?start=-5")).text
     assert "<pre>irst</pre>" in (await get(yarn, f"{path}?start=1&end=5")).text
-    monkeypatch.setattr(node_logs, "MOST_BYTES", 3)
+    monkeypatch.setattr(own_node, "MOST_BYTES", 3)
     assert "<pre>me\n</pre>" in (await get(yarn, f"/node/containerlogs/{container.name}/a")).text
 
 
