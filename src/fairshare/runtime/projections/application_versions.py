@@ -5,9 +5,10 @@ Fields of an application that change without a record about it (fair share, head
 covered: `schedulers.views.VolatileFields` has them.
 """
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from fairshare.core.model.events import (
@@ -33,6 +34,9 @@ _OF_NO_NAME: Final = (BookkeepingEvent, QueueCreated, SharesUpdated)
 
 _OF_NO_APPLICATION: Final = frozenset({RequestRefused, RoomFreed})
 """Events that change no application though they may name one, possibly a forgotten one."""
+
+SPARE: Final = 1_000
+"""So many changes more than twice the applications are kept."""
 
 Whose = tuple[Callable[[Any], ApplicationId] | None, bool]
 """How an event of some kind names its application, if it does; whether it may concern others."""
@@ -91,28 +95,55 @@ class ApplicationVersions(Projection):
     """
 
     def __init__(self) -> None:
-        self._last: dict[ApplicationId, int] = {}  # in the order of the last changes
         self._of_all = 0
         self._reserved: dict[str, ApplicationId] = {}  # by node, as far as the records say
+        self._begin({})
+
+    def _begin(self, last: Mapping[ApplicationId, int]) -> None:
+        # Each change, the oldest first: of which application, by which record. A table, from which
+        # an application is taken at each change and added again, takes five times as much.
+        self._numbers = array("q", last)
+        self._sequences = array("q", last.values())
+        self._gone: set[ApplicationId] = set()
+        self._most = 2 * len(last) + SPARE  # then earlier changes of the same are left out
+
+    @property
+    def _last(self) -> dict[ApplicationId, int]:
+        """The last record of each, in the order of the last changes: so snapshots have it."""
+        last = dict(zip(self._numbers, self._sequences, strict=True))
+        for number in self._gone:
+            last.pop(number, None)
+        return dict(sorted(last.items(), key=itemgetter(1)))
+
+    @_last.setter
+    def _last(self, last: dict[ApplicationId, int]) -> None:
+        self._read = last  # of a snapshot, which fills it before it calls `derive`
+
+    def derive(self) -> None:
+        """Follow what a snapshot had."""
+        self._begin(self._read)
+        del self._read
 
     def since(self, sequence: int) -> list[ApplicationId] | None:
         """The applications that records after this one may have changed, latest first; None:
         all."""
         if self._of_all > sequence:
             return None
-        behind = takewhile(lambda number: self._last[number] > sequence, reversed(self._last))
-        return list(behind)
+        changes = zip(reversed(self._numbers), reversed(self._sequences), strict=True)
+        later = dict(takewhile(lambda change: change[1] > sequence, changes))
+        return [number for number in later if number not in self._gone]
 
     def _note(self, application: ApplicationId, sequence: int) -> None:
-        self._last.pop(application, None)
-        self._last[application] = sequence
+        self._numbers.append(application)
+        self._sequences.append(sequence)
 
     def subscribe(self, observers: Observers, scheduler: Scheduler) -> None:
         observers.commits(self._committed)
 
     def _committed(self, records: Sequence[Record]) -> None:
-        last = self._last
-        latest: ApplicationId | None = None  # of the table, as far as this is known
+        sequences = self._sequences
+        add_number, add_sequence = self._numbers.append, sequences.append
+        latest: ApplicationId | None = None  # of the last change, as far as this is known
         for record in records:
             sequence = record.sequence
             asked = getattr(record.input, "application", None)
@@ -125,13 +156,17 @@ class ApplicationVersions(Projection):
                 number_of, concerns_others = _WHOSE.get(kind) or _whose(kind)
                 number = None if number_of is None else number_of(event)
                 if number is not None:
-                    if number != latest:
+                    if number == latest:
+                        sequences[-1] = sequence
+                    else:
                         latest = number
-                        last.pop(number, None)
-                    last[number] = sequence
+                        add_number(number)
+                        add_sequence(sequence)
                 if concerns_others:
                     latest = None
                     self._concern_others(event, sequence)
+        if len(sequences) + len(self._gone) > self._most:
+            self._begin(self._last)
 
     def _concern_others(self, event: Event, sequence: int) -> None:
         match event:
@@ -145,8 +180,7 @@ class ApplicationVersions(Projection):
                 if number is not None:
                     self._reserved[event.target] = number
             case ApplicationsForgotten():
-                for number in event.applications:
-                    self._last.pop(number, None)
+                self._gone.update(event.applications)
             case _:
                 self._of_all = sequence
 

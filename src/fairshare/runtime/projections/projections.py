@@ -72,7 +72,12 @@ add("runtime-memory", RuntimeMemory)
 add("agenda-memory", AgendaMemory)
 add("rounds-memory", RoundsMemory)
 add("attempts-of-application", ApplicationAttempts)
-add("application-versions", ApplicationVersions, "_last", "_of_all", "_reserved")
+add(
+    "application-versions",
+    ApplicationVersions,
+    *("_last", "_of_all", "_reserved"),
+    derived=("_gone", "_most", "_numbers", "_read", "_sequences"),
+)
 add("loaded-settings", LoadedSettings, "settings", "version")
 add("application-history", ApplicationHistory)
 add("container-history", ContainerHistory, "limit", "_applications", "_finished", "_forgotten")
