@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import Any
 
 from fairshare.api.nodes import Gpu
 from fairshare.core.model.applications import Application
@@ -27,7 +28,7 @@ from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.engines.protocol import ContainerFiles
 from fairshare.errors import ConfigurationError, EngineError, InputError
-from fairshare.runtime.clock import WallClock
+from fairshare.runtime.clock import Clock, WallClock
 from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.sqlite import SqliteJournal
 from fairshare.runtime.observers import Observers
@@ -154,9 +155,7 @@ class LiveServer:
             applications = state.applications.values()
             self.active_counts = ActiveCounts(applications)
             self.payloads, self.uploads = self._payloads_of(applications)
-            self.service = Service(
-                self._runtime, WallClock(self._runtime.position.now_ms), self.projections.history
-            )
+            self.service = Service(self._runtime, self._clock(), self.projections.history)
             self.configuration = LiveConfiguration(
                 settings.configuration,
                 self.projections.loaded,
@@ -254,10 +253,18 @@ class LiveServer:
         for application in self.projections.history.take_forgotten():
             self._prune(application)
 
+    def _restored(self) -> tuple[Position, dict[str, Any]]:
+        """The position of the snapshot to begin with, and what it has; of a server of the past that of
+        its moment (`lab/branch/past_server.py`)."""
+        return restore(self.journal)
+
+    def _clock(self) -> Clock:
+        return WallClock(self._runtime.position.now_ms)
+
     def _recovered_runtime(self) -> Runtime:
         kind = (self.settings.scheduler, self.settings.types)
         warm: Recovered | None = None if self._shared is None else self._shared.take_warm()
-        recovered = warm or Recovered(*kind, *restore(self.journal))
+        recovered = warm or Recovered(*kind, *self._restored())
         manager, self.projections = recovered.manager, recovered.projections
         self._since = since = recovered.position
         if warm is not None:
