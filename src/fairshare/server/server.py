@@ -254,8 +254,8 @@ class LiveServer:
             self._prune(application)
 
     def _restored(self) -> tuple[Position, dict[str, Any]]:
-        """The position of the snapshot to begin with, and what it has; of a server of the past that of
-        its moment (`lab/branch/past_server.py`)."""
+        """The position of the snapshot to begin with, and what it has; a server of the past begins
+        at its moment (`lab/branch/past_server.py`)."""
         return restore(self.journal)
 
     def _clock(self) -> Clock:
