@@ -7,7 +7,7 @@ what happens when a node is ready (`beat`). `protocol.Scheduler` documents each 
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -83,6 +83,29 @@ class BaseSettings(msgspec.Struct, frozen=True):
     fairness: Fairness = OFF
     time_limits: dict[str, TimeLimit] = {}  # of tasks, by queue
     bookings: BookingRules = RULES
+
+
+class _OfTypes(Protocol):
+    @property
+    def types(self) -> ResourceTypes: ...
+
+
+SettingsType = TypeVar("SettingsType", bound=_OfTypes)
+
+
+def decoded(settings: bytes, kind: type[SettingsType], types: ResourceTypes) -> SettingsType:
+    """Settings as a scheduler loads them; raises Refusal for those of another scheduler, or with
+    other resource types."""
+    try:
+        new = msgspec.json.decode(settings, type=kind)
+    except msgspec.ValidationError as error:
+        raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
+    if new.types != types:
+        raise Refusal(
+            "resource-types-changed",
+            f"resource types cannot change while running (they are {types.names})",
+        )
+    return new
 
 
 AttemptType = TypeVar("AttemptType", bound=Attempt)
@@ -183,12 +206,7 @@ class BaseScheduler(Scheduler):
         return attempts
 
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
-        try:
-            new = msgspec.json.decode(settings, type=self._state.settings_type)
-        except msgspec.ValidationError as error:
-            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
-        if new.types != self._state.types:
-            raise Refusal("resource-types-changed", "resource types cannot change while running")
+        decoded(settings, self._state.settings_type, self._state.types)
         step.emit(ConfigurationLoaded(settings, epoch_ms))
 
     def place(self, step: Step, submission: SubmitApplication) -> tuple[str, int]:

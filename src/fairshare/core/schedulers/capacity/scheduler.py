@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import msgspec
-
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationAdmitted,
@@ -23,6 +21,7 @@ from fairshare.core.model.resources import UNBOUNDED, Resource, ResourceTypes, s
 from fairshare.core.placement.mapping import MappingRequest, place
 from fairshare.core.placement.rules import Misplaced, placed_as
 from fairshare.core.schedulers.access_lists import allows
+from fairshare.core.schedulers.base import decoded
 from fairshare.core.schedulers.capacity import (
     activation,
     admission,
@@ -84,15 +83,7 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
         """Apply settings, at the start or at a reload; for refused ones see `go_back`
         (Hadoop: CapacityScheduler.reinitialize)."""
         state = self._state
-        try:
-            new = msgspec.json.decode(settings, type=CapacitySettings)
-        except msgspec.ValidationError as error:
-            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
-        if new.types != state.types:
-            raise Refusal(
-                "resource-types-changed",
-                f"resource types cannot change while running (they are {state.types.names})",
-            )
+        new = decoded(settings, CapacitySettings, state.types)
         try:
             tree.follow(state, step, new, settings, epoch_ms)
         except Refusal:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationAdmitted,
@@ -31,6 +29,7 @@ from fairshare.core.placement.rules import (
     use_names,
 )
 from fairshare.core.schedulers.access_lists import allows
+from fairshare.core.schedulers.base import decoded
 from fairshare.core.schedulers.calculators import normalise
 from fairshare.core.schedulers.fair import (
     containers,
@@ -85,15 +84,7 @@ class FairScheduler(Scheduler):
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
         """Apply settings, at the start or at a reload."""
         state = self._state
-        try:
-            new = msgspec.json.decode(settings, type=FairSettings)
-        except msgspec.ValidationError as error:
-            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
-        if new.types != state.types:
-            raise Refusal(
-                "resource-types-changed",
-                f"resource types cannot change while running (they are {state.types.names})",
-            )
+        decoded(settings, FairSettings, state.types)
         before = frozenset(state.settings.allocations.queues)
         step.emit(ConfigurationLoaded(settings, epoch_ms))
         step.emit(QueuesConfigured(tree.policies_to_change(state)))

@@ -7,8 +7,6 @@ delay scheduling (Hadoop: org.apache.hadoop.mapred.FairScheduler).
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationMoved,
@@ -23,6 +21,7 @@ from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.schedulers.access_lists import allows
+from fairshare.core.schedulers.base import decoded
 from fairshare.core.schedulers.pools import heartbeats, preemption, views
 from fairshare.core.schedulers.pools.heartbeats import ShareHeartbeat
 from fairshare.core.schedulers.pools.naming import pool_name, priority_of
@@ -65,13 +64,8 @@ class PoolsScheduler(Scheduler):
     def load(self, step: Step, settings: bytes, epoch_ms: int) -> None:
         """Apply settings; pools that the file names are created, and none is ever removed
         (Hadoop: PoolManager.getPool)."""
-        try:
-            new = msgspec.json.decode(settings, type=PoolsSettings)
-        except msgspec.ValidationError as error:
-            raise Refusal("invalid-settings", f"settings of another scheduler: {error}") from error
         state = self._state
-        if new.types != state.types:
-            raise Refusal("resource-types-changed", "resource types cannot change while running")
+        new = decoded(settings, PoolsSettings, state.types)
         if state.queues and new.generation != state.settings.generation:
             raise Refusal(
                 "generation-changed",
