@@ -88,7 +88,7 @@ class Cause(enum.StrEnum):
 
     # all `count` nodes that it could use are drained, as is `node`
     NODES_DRAINED = "nodes-drained", Lasts.OBSTACLE
-    # this partition has no nodes
+    # this partition has no nodes; with `queue` it is the one where its master would start
     NO_NODES = "no-nodes", Lasts.PERMANENT
     # of the nodes that it accepts, `node` comes nearest, with `available`
     TOO_LARGE = "larger-than-every-node", Lasts.PERMANENT
@@ -230,9 +230,13 @@ class Limits:
         """Limits of queues and users that one more container of this size would exceed."""
         return ()
 
-    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
-        """The limits of queues and users on containers of a size that are to run together; without
-        a label in the application's own partition."""
+    def label_of(self, wanted: str | None) -> str:
+        """The partition of tasks that name this one, or none."""
+        return ""
+
+    def bounds(self, size: Resource, label: str) -> Sequence[Bound]:
+        """The limits of queues and users on containers of a size that are to run together in a
+        partition."""
         return ()
 
     def partition(self, key: AskKey) -> Iterable[Node]:
@@ -245,8 +249,8 @@ class Limits:
         them."""
         return 0, ()
 
-    def preempting(self) -> Sequence[int]:
-        """When each container that is being preempted in its favour will be killed (ms)."""
+    def preempting(self, key: AskKey) -> Sequence[int]:
+        """When each container that is being preempted in favour of an ask will be killed (ms)."""
         return ()
 
     def preemption(self, key: AskKey) -> Preemption | None:
@@ -496,16 +500,17 @@ def _of_gangs(application: Application, limits: Limits, state: "State") -> Itera
         gang = state.gangs.get((application.id, number))
         if gang is None or gang.due_ms is None:
             continue
-        held = len(gang.held)
+        held, label = len(gang.held), limits.label_of(progress.spec.label)
         about = Reason(
             cause=Cause.GANG_PAUSED if gang.paused else Cause.GANG_HOLDS,
             group=number,
             containers=len(progress.waiting) - held,
             wanted=progress.spec.resource,
+            label=label,
             count=held,
             due_ms=gang.due_ms,
         )
-        bounds = limits.bounds(progress.spec.resource, None) if gang.paused else ()
+        bounds = limits.bounds(progress.spec.resource, label) if gang.paused else ()
         if gang.most is not None:
             about = msgspec.structs.replace(about, cause=Cause.GANG_TOO_LARGE, count=gang.most)
             too_small = [bound for bound in bounds if bound.most <= gang.most]
@@ -665,7 +670,7 @@ def _of_room(view: _View, key: AskKey, offers: Offers, about: Reason) -> Reason:
             due_ms=own[0].since_ms,
         )
     if not offers.roomy:
-        nearest, kills = offers.nearest, view.limits.preempting()
+        nearest, kills = offers.nearest, view.limits.preempting(key)
         count, ahead = view.limits.ahead(key) if view.ahead else (0, ())
         return replace(
             about,

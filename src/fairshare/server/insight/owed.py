@@ -34,14 +34,12 @@ from fairshare.core.model.resources import (
     subtract,
     total,
 )
-from fairshare.core.model.state import Gang
-from fairshare.core.model.tasks import GroupProgress
 from fairshare.core.schedulers.entitlement import Obstacle
 from fairshare.core.schedulers.offers import Survey, accepts
 from fairshare.core.schedulers.protocol import PartitionLevel, Scheduler
 from fairshare.core.schedulers.reasons import Cause, Limits, Reason, brief_reasons
 from fairshare.server.insight.shares import lacking
-from fairshare.server.insight.why import Explanation
+from fairshare.server.insight.why import OF_PAUSED_GANGS, Explanation
 
 
 class OwedCause(enum.StrEnum):
@@ -269,17 +267,18 @@ class Debts:
             for key in (*asks.wanting, *asks.withheld) if asks.withheld else asks.wanting:
                 if (ask := key.anywhere) is not None:
                     lines[key.label].add(application, ask.resource, ask.count)
-            if gangs and (paused := self._paused_gangs(application)):
-                lacks = total((lacking(*one) for one in paused), len(state.none))
-                lines[_label(application)].add(application, lacks, 1)
+            for _, label, lacks in self._paused_gangs(application) if gangs else ():
+                lines[label].add(application, lacks, 1)
         return lines
 
-    def _paused_gangs(self, application: Application) -> list[tuple[GroupProgress, Gang]]:
-        gangs = self._state.gangs
+    def _paused_gangs(self, application: Application) -> list[tuple[int, str, Resource]]:
+        """The groups of which gangs are paused, with their partitions and what they lack."""
+        gangs, label_of = self._state.gangs, self._scheduler.label_of
         return [
-            (group, gang)
+            (number, label_of(application, spec.label, master=False, check=False), lacks)
             for number, group in enumerate(application.tasks.groups)
             if (gang := gangs.get((application.id, number))) is not None and gang.paused
+            for spec, lacks in ((group.spec, lacking(group, gang)),)
         ]
 
     def total_of(self, label: str) -> Resource:
@@ -328,12 +327,12 @@ class Debts:
             if key.label == gap.label and key.anywhere is not None and any(gap.rest):
                 reason = of_ask.get(key.order, whole)
                 self._claim_ask(gap, application, limits, key, key.anywhere, reason)
-        if self._state.gangs and _label(application) == gap.label:
-            causes = (Cause.GANG_PAUSED, Cause.GANG_TOO_LARGE)
-            reason = next((one for one in reasons if one.cause in causes), None)
-            cause = OwedCause.GANG if reason is None else cause_of_gang(reason)
-            for group, gang in self._paused_gangs(application):
-                self._take(gap, Claim(cause, application, lacking(group, gang), reason))
+        for number, label, lacks in self._paused_gangs(application) if self._state.gangs else ():
+            if label == gap.label:
+                of_group = (one for one in reasons if one.group == number)
+                reason = next((one for one in of_group if one.cause in OF_PAUSED_GANGS), None)
+                cause = OwedCause.GANG if reason is None else cause_of_gang(reason)
+                self._take(gap, Claim(cause, application, lacks, reason))
 
     def _claim_ask(
         self,
@@ -350,6 +349,9 @@ class Debts:
             return
         limit = OF_LIMITS.get(reason.cause)
         if limit is not None:
+            # Without one that lasts for ever the others matter, not the other way round.
+            reason = next((one for one in (reason, *reason.also) if one.never), reason)
+            limit = OF_LIMITS[reason.cause]
             self._take(gap, Claim(limit, application, lacks, reason))
             return
         promised = self._promised.get(application.id)
@@ -531,12 +533,6 @@ def reaches(used: Resource, share: Resource, whole: Resource, counted: int) -> b
             largest_used = max(largest_used, used[place] / whole[place])
             largest_share = max(largest_share, share[place] / whole[place])
     return largest_used >= largest_share
-
-
-def _label(application: Application) -> str:
-    """The partition in which an application runs without naming one."""
-    label: str = getattr(application.attempt, "label", "")
-    return label
 
 
 def cause_of_gang(reason: Reason) -> OwedCause:

@@ -269,7 +269,7 @@ _WITHOUT_GPUS: Final = CAUSES[Cause.TOO_LARGE]._replace(
 )
 """For `TOO_LARGE` where the node lacks GPUs altogether."""
 
-_OF_GANGS: Final = frozenset({Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED})
+OF_PAUSED_GANGS: Final = frozenset({Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED})
 """Causes whose own sentences name the limits."""
 
 _LIMITS: Final = frozenset({Cause.QUEUE_MAXIMUM, Cause.USER_LIMIT})
@@ -372,7 +372,7 @@ class Words:
             return Explanation(sentence, remedy)
         if reason.cause not in _LIMITS:
             condition += more
-        if not reason.also or reason.cause in _OF_GANGS:
+        if not reason.also or reason.cause in OF_PAUSED_GANGS:
             return Explanation(sentence, f"It starts when {condition}.")
         others = [self._beside(other) for other in reason.also]
         more = " ".join(dict.fromkeys(text for text, _, _ in others))
@@ -444,7 +444,7 @@ class Words:
                 else f"All {count:,} nodes that it could use, {reason.node} first, are"
             ),
             "accepted": " that it accepts" if reason.selective or reason.refused else "",
-            "where": f" in the partition {reason.label!r}" if reason.label else " that it may use",
+            "where": _where(reason),
             "limits": _listed([self._limit(one) for one in reason.also]),
             "first": first,
             "whom": f"{first}{f' and {more:,} more' if more > 0 else ''}" if first else "others",
@@ -734,6 +734,17 @@ def owed(
     if due:
         return f"{text}. Preemption for it begins {due}."
     return f"{text}. Preemption is on, and takes containers for it as far as its rules allow."
+
+
+def _where(reason: Reason) -> str:
+    """The partition that has no nodes."""
+    if reason.label:
+        return f" in the partition {reason.label!r}"
+    return (
+        " in the default partition, where its master would start"
+        if reason.queue
+        else (" that it may use")
+    )
 
 
 def _listed(parts: list[str]) -> str:

@@ -10,6 +10,7 @@ from fairshare.core.model.inputs import (
     DrainNode,
     KillApplication,
     MoveApplication,
+    NodeJoined,
     NodeLost,
     SetSafeMode,
     SubmitApplication,
@@ -17,7 +18,7 @@ from fairshare.core.model.inputs import (
     UpdateShares,
 )
 from fairshare.core.model.work import TaskGroup
-from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, LabelCapacity, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
 from fairshare.core.schedulers.fifo import FifoSettings
@@ -263,3 +264,63 @@ def test_a_queue_without_capacity_on_a_partition_says_so():
     cluster.run()
     (reason,) = cluster.why(one)
     assert (reason.cause, reason.label) == (Cause.NO_CAPACITY, "gpu")
+
+
+def test_a_master_that_lacks_free_vcores_waits_for_room_and_not_for_ever_for_a_limit():
+    """Where the policy divides memory alone, what is free limits the vcores of masters."""
+    queues = [QueueSettings("root.a", max_master_share=0.5), QueueSettings("root.b")]
+    cluster = Cluster("fair", fair(queues))
+    cluster.submit(ask(8, 512), queue="root.b")
+    cluster.run()
+    one = cluster.submit(master=(1024, 1))
+    cluster.run()
+    (reason,) = cluster.why(one)
+    assert (reason.cause, reason.never) == (Cause.NO_ROOM, False)
+
+
+def test_a_limit_on_masters_that_grows_with_what_is_free_does_not_last_for_ever():
+    queues = [QueueSettings("root.a", max_master_share=0.3), QueueSettings("root.b")]
+    cluster = Cluster("fair", fair(queues))
+    cluster.submit(ask(5, 512), queue="root.b")
+    cluster.run()
+    one = cluster.submit(master=(1024, 2))
+    cluster.run()
+    (reason,) = cluster.why(one)
+    assert (reason.cause, reason.limit[1], reason.never) == (Cause.QUEUE_MASTERS, 1, False)
+
+
+def with_gpus(**leaf):
+    """A leaf that may use all of a partition, and one node, which is in that partition."""
+    everything = {"gpu": LabelCapacity(Percentage(100.0), Percentage(100.0))}
+    settings = capacity(accessible_labels=("gpu",), label_capacities=everything, **leaf)
+    root = msgspec.structs.replace(settings.queues["root"], label_capacities=everything)
+    return msgspec.structs.replace(
+        settings,
+        queues={**settings.queues, "root": root},
+        labels_enabled=True,
+        labels={"gpu": True},
+        label_of_node={"n1": "gpu"},
+    )
+
+
+def test_a_master_in_a_partition_without_nodes_waits_for_a_node():
+    cluster = Cluster("capacity", with_gpus(maximum_master_share=1.0))
+    cluster.submit(ask(1, label="gpu"))
+    two = cluster.submit(ask(1, label="gpu"))
+    cluster.run()
+    reason = cluster.why(two)[0]
+    assert (reason.cause, reason.label, reason.queue) == (Cause.NO_NODES, "", "root.a")
+    cluster.feed(NodeJoined("n2", (8192, 8)))
+    cluster.run()
+    assert cluster.why(two) == []
+
+
+def test_a_master_in_a_partition_whose_nodes_are_drained_names_one():
+    cluster = Cluster("capacity", with_gpus(), (("n1", (8192, 8)), ("n2", (8192, 8))))
+    cluster.feed(DrainNode("n2"))
+    cluster.run()
+    cluster.submit(ask(1, label="gpu"))
+    two = cluster.submit(ask(1, label="gpu"))
+    cluster.run()
+    reason = cluster.why(two)[0]
+    assert (reason.cause, reason.node, reason.count) == (Cause.NODES_DRAINED, "n2", 1)

@@ -17,7 +17,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
-from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
+from fairshare.core.schedulers.capacity.settings import CapacitySettings, LabelCapacity, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import (
     AllocationSettings,
@@ -130,6 +130,52 @@ def test_a_gang_that_a_maximum_keeps_from_starting_is_charged_to_that():
     cluster = Cluster()
     cluster.submit("root.b", 12, gang=True, gang_timeout_ms=1_000)
     assert cluster.owed() == {"impossible": 8192}
+
+
+def labelled(**of_b):
+    """Leaves with a half of the cluster each, of which b may use a partition with a node, too."""
+    everything = {"gpu": LabelCapacity(Percentage(100.0), Percentage(100.0))}
+    leaf = CapacityQueue(
+        capacity=Percentage(50.0), maximum_master_share=1.0, user_limit_factor=10.0
+    )
+    leaves = {
+        "root.a": leaf,
+        "root.b": msgspec.structs.replace(
+            leaf, accessible_labels=("gpu",), label_capacities=everything, **of_b
+        ),
+    }
+    root = CapacityQueue(
+        children=("a", "b"), capacity=Percentage(100.0), label_capacities=everything
+    )
+    settings = CapacitySettings(
+        queues={"root": root, **leaves},
+        maximum_allocation=(65536, 64),
+        labels_enabled=True,
+        labels={"gpu": True},
+        label_of_node={"n2": "gpu"},
+    )
+    return Waiting("capacity", settings, nodes=(("n1", (8192, 8)), ("n2", (8192, 8))))
+
+
+def test_a_gang_is_owed_in_the_partition_that_it_names():
+    cluster = labelled()
+    group = TaskGroup("t", 9, (1024, 1), gang=True, gang_timeout_ms=1_000, label="gpu")
+    cluster.submit(queue="root.b", tasks=(group,))
+    cluster.run()
+    debts = Debts(cluster.manager.scheduler, 0)
+    assert debts.claims("root.b", "") == []
+    [claim] = debts.claims("root.b", "gpu")
+    assert (claim.cause, claim.amount[0]) == (OwedCause.IMPOSSIBLE, 8192)
+
+
+def test_a_maximum_that_admits_no_container_is_charged_before_a_limit_on_masters():
+    maximum = Percentage(50.0)
+    cluster = labelled(maximum_capacity=maximum, maximum_master_share=0.1)
+    cluster.submit(ask(1), queue="root.b")
+    cluster.submit(ask(1, 5120), queue="root.b")
+    cluster.run()
+    [claim] = Debts(cluster.manager.scheduler, 0).claims("root.b", "")
+    assert (claim.cause, claim.reason.never) == (OwedCause.MAXIMUM, True)
 
 
 def test_a_type_that_no_share_divides_is_the_cause_where_it_is_used_up():

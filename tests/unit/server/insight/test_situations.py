@@ -486,16 +486,12 @@ def test_what_waits_is_informed_of_the_end_of_its_lifetime():
 # Preemption.
 
 
-def test_a_preemption_is_not_reported_to_the_queue_whose_containers_are_taken():
-    queues = {
-        "root": CapacityQueue(children=("a", "b"), capacity=Percentage(100.0)),
-        "root.a": CapacityQueue(
-            capacity=Percentage(50.0), user_limit_factor=10.0, maximum_master_share=1.0
-        ),
-        "root.b": CapacityQueue(
-            capacity=Percentage(50.0), user_limit_factor=10.0, maximum_master_share=1.0
-        ),
-    }
+def preempting(nodes):
+    """Two queues with halves of these nodes, of which preemption takes all at once that it may."""
+    leaf = CapacityQueue(
+        capacity=Percentage(50.0), user_limit_factor=10.0, maximum_master_share=1.0
+    )
+    root = CapacityQueue(children=("a", "b"), capacity=Percentage(100.0))
     monitor = MonitorSettings(
         enabled=True,
         monitor_on=True,
@@ -503,7 +499,13 @@ def test_a_preemption_is_not_reported_to_the_queue_whose_containers_are_taken():
         natural_termination_factor=1.0,
         wait_before_kill_ms=9_000,
     )
-    cluster = Cluster("capacity", CapacitySettings(queues=queues, monitor=monitor))
+    queues = {"root": root, "root.a": leaf, "root.b": leaf}
+    settings = CapacitySettings(queues=queues, monitor=monitor)
+    return Cluster("capacity", settings, [(name, (8192, 8)) for name in nodes])
+
+
+def test_a_preemption_is_not_reported_to_the_queue_whose_containers_are_taken():
+    cluster = preempting(["n1"])
     cluster.submit(ask(8))
     cluster.run()
     borrower = cluster.submit(ask(2))
@@ -513,6 +515,22 @@ def test_a_preemption_is_not_reported_to_the_queue_whose_containers_are_taken():
     cluster.feed(PreemptContainers())
     assert explained(cluster, owed)[0].preempting == 2
     assert explained(cluster, borrower)[0].preempting == 0
+
+
+def test_a_preemption_is_not_reported_to_an_ask_that_does_not_accept_the_node():
+    cluster = preempting(["n1", "n2"])
+    cluster.submit(ask(6, hosts=("n2",), relax=False))
+    cluster.submit(ask(2, hosts=("n2",), relax=False), queue="root.b")
+    cluster.run()
+    cluster.submit(ask(8, hosts=("n1",), relax=False))  # of which the last ones are taken
+    cluster.run()
+    anywhere = cluster.submit(ask(2), queue="root.b", user="bob")
+    there = cluster.submit(ask(2, hosts=("n2",), relax=False), queue="root.b", user="eve")
+    cluster.run()
+    cluster.feed(PreemptContainers())
+    cluster.feed(PreemptContainers())
+    assert explained(cluster, anywhere)[0].preempting == 4
+    assert explained(cluster, there)[0].preempting == 0
 
 
 def test_a_preemption_under_way_is_mentioned_with_its_instant():

@@ -9,6 +9,7 @@ from fairshare.core.model.resources import Resource, add, count_fitting, positiv
 from fairshare.core.schedulers.capacity import limits, orders
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Stage
 from fairshare.core.schedulers.capacity.calculators import truncate
+from fairshare.core.schedulers.capacity.partitions import resolve
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.capacity.users import NO_FACTOR
@@ -18,6 +19,7 @@ from fairshare.core.schedulers.entitlement import (
     Preemption,
     largest_excesses,
 )
+from fairshare.core.schedulers.offers import accepts
 from fairshare.core.schedulers.reasons import (
     MOST_AHEAD,
     Bound,
@@ -69,6 +71,8 @@ class CapacityLimits(Limits):
         master_size = attempt.master_resource
         used = leaf.shares[label].master_used
         limit = limits.master_limit(state, leaf, label)
+        if not any(state.total_of(label)):
+            return [self._without_nodes(label)]
         reasons: list[Reason] = []
         if not c.fits(add(used, master_size), limit):
             reasons.append(
@@ -99,6 +103,15 @@ class CapacityLimits(Limits):
         return reasons or [
             Reason(cause=Cause.QUEUE_MASTERS, queue=leaf.name, used=used, limit=limit)
         ]
+
+    def _without_nodes(self, label: str) -> Reason:
+        """That the partition of its master has nothing of which masters could have a part."""
+        state, queue = self._state, self._attempt.leaf.name
+        nodes = sorted(one.name for one in state.nodes.values() if state.label_of(one) == label)
+        if not nodes:
+            return Reason(cause=Cause.NO_NODES, queue=queue, label=label)
+        drained, count = Cause.NODES_DRAINED, len(nodes)
+        return Reason(cause=drained, queue=queue, count=count, node=nodes[0], label=label)
 
     def of_ask(self, key: AskKey, size: Resource) -> Sequence[Reason]:
         """Maximum capacities of the queue and its ancestors, and the user's limit.
@@ -151,14 +164,19 @@ class CapacityLimits(Limits):
             and not fits(total, queue.shares[label].effective_maximum)
         )
 
-    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
+    def label_of(self, wanted: str | None) -> str:
+        """The partition of tasks."""
+        attempt = self._attempt
+        return resolve(self._state, attempt.leaf, attempt.submission, wanted, master=False)
+
+    def bounds(self, size: Resource, label: str) -> Sequence[Bound]:
         """Maximum capacities of the queue and its ancestors, and what no limit of the user exceeds.
 
         A user may get one container more than fits into its limit (Hadoop:
         LeafQueue.canAssignToUser).
         """
         state, attempt = self._state, self._attempt
-        leaf, label = attempt.leaf, attempt.label if label is None else label
+        leaf = attempt.leaf
         bounds = [
             Bound(
                 self._fitting(size, queue.shares[label].effective_maximum),
@@ -222,22 +240,23 @@ class CapacityLimits(Limits):
             queues += sum(1 for entry in keys.values() if entry < keys[queue.rank])
         return len(before) + queues, tuple(before[:MOST_AHEAD])
 
-    def preempting(self) -> Sequence[int]:
-        """The containers that the monitor has selected, if it selects for its queue: those of other
-        leaves if this one is below its guarantee, and those of applications of this leaf that are
-        served after it."""
+    def preempting(self, key: AskKey) -> Sequence[int]:
+        """The containers that the monitor has selected on nodes that the ask accepts, if it selects
+        for its queue: those of other leaves if this one is below its guarantee, and those of
+        applications of this leaf that are served after it."""
         state, attempt = self._state, self._attempt
         leaf, wait_ms = attempt.leaf, state.settings.monitor.wait_before_kill_ms
         instants = []
         for container, since_ms in state.selected_ms.items():
             victim = state.attempts[application_of(container)]
+            node = state.nodes[victim.application.containers[container].node]
+            if state.label_of(node) != key.label or not accepts(key, node):
+                continue
             if victim.leaf is leaf:
                 mine, theirs = attempt.entry, victim.entry
                 helps = mine is not None and theirs is not None and mine < theirs
             else:
-                granted = victim.application.containers[container]
-                label = state.label_of(state.nodes[granted.node])
-                share, whole = leaf.shares.get(label), state.total_of(label)
+                share, whole = leaf.shares.get(key.label), state.total_of(key.label)
                 helps = share is not None and (
                     state.calculator.compare(whole, share.used, share.effective_minimum) < 0
                 )

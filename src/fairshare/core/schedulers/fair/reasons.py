@@ -5,7 +5,15 @@ from typing import Any
 
 from fairshare.core.model.asks import AskKey
 from fairshare.core.model.identifiers import ApplicationId
-from fairshare.core.model.resources import Resource, add, count_fitting, fits, smallest, subtract
+from fairshare.core.model.resources import (
+    Resource,
+    add,
+    count_fitting,
+    fits,
+    largest,
+    smallest,
+    subtract,
+)
 from fairshare.core.schedulers.calculators import single, take_from
 from fairshare.core.schedulers.entitlement import (
     Entitlement,
@@ -52,17 +60,22 @@ class FairLimits(Limits):
                 if queue.running >= queue.max_running
             ]
             return reasons
-        free = subtract(state.total, state.used)
-        if attempt.charged and not master_fits(attempt, free):
-            ask = attempt.asks.wanting[0].anywhere
+        ask = attempt.asks.wanting[0].anywhere if attempt.charged and attempt.asks.wanting else None
+        if ask is None:
+            return reasons
+        # The limit may depend on what is free: that this is less than the master is a lack of room.
+        free = largest(subtract(state.total, state.used), ask.resource)
+        if not master_fits(attempt, free):
             reasons.append(
                 Reason(
                     cause=Cause.QUEUE_MASTERS,
                     queue=leaf.name,
                     used=leaf.master_used,
                     limit=master_limit(leaf, free),
-                    wanted=None if ask is None else ask.resource,
-                    never=any(state.total) and not any(leaf.master_used),
+                    wanted=ask.resource,
+                    never=any(state.total)
+                    and not any(leaf.master_used)
+                    and not master_fits(attempt, state.total),
                 )
             )
         return reasons
@@ -76,7 +89,7 @@ class FairLimits(Limits):
             if not fits(add(queue.used, size), queue.max_share)
         ]
 
-    def bounds(self, size: Resource, label: str | None) -> Sequence[Bound]:
+    def bounds(self, size: Resource, label: str) -> Sequence[Bound]:
         """maxResources of the queue and its ancestors."""
         return [
             Bound(
@@ -110,7 +123,7 @@ class FairLimits(Limits):
                 queues += sum(1 for entry in entries if entry < mine)
         return len(before) + queues, tuple(before[:MOST_AHEAD])
 
-    def preempting(self) -> Sequence[int]:
+    def preempting(self, key: AskKey) -> Sequence[int]:
         """The marked containers on the nodes that make room for it."""
         state, number = self._state, self._attempt.id
         if not state.kills:
