@@ -27,7 +27,7 @@ from fairshare.core.model.inputs import (
     RequestContainers,
     UndrainNode,
 )
-from fairshare.core.model.resources import add, fits, positive, subtract
+from fairshare.core.model.resources import add, fits, positive, subtract, total
 from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.capacity.settings import Percentage
@@ -108,6 +108,7 @@ class Copy:
             self.runtime.turn(self.now_ms, inputs)
             deadline_ms = self.runtime.next_deadline_ms()
             next_ms = self.now_ms + BEAT_MS if deadline_ms is None else deadline_ms
+            next_ms = min(next_ms, until_ms + 1)
             self.now_ms = self.now_ms + 1 if self._inputs else max(self.now_ms + 1, next_ms)
 
 
@@ -115,62 +116,93 @@ def others_hold(copy, claim):
     """Let no other application start anything."""
     for application in copy.manager.state.applications.values():
         kept = claim.reason.ahead if claim.cause is OwedCause.RESERVATION else ()
-        if application.id in (claim.application.id, *kept) or application.over:
-            continue
-        copy.feed(HoldApplication(application.id))
-        asks = tuple(
-            ContainerRequest(-key.anywhere.count, key.anywhere.resource, priority=key.order[0])
-            for key in application.attempt.asks.wanting
-            if 0 <= key.order[1] < GROUP_REQUESTS
-        )
-        if asks:
-            copy.feed(RequestContainers(application.id, asks))
+        if application.id not in (claim.application.id, *kept) and not application.over:
+            hold(copy, application)
 
 
-OF_USE = (OwedCause.USER_LIMIT, OwedCause.MAXIMUM)
-OF_COUNTS = (OwedCause.APPLICATIONS, OwedCause.MASTERS)
+def hold(copy, application):
+    """Let an application start nothing more."""
+    copy.feed(HoldApplication(application.id))
+    asks = tuple(
+        ContainerRequest(-key.anywhere.count, key.anywhere.resource, priority=key.order[0])
+        for key in application.attempt.asks.wanting
+        if 0 <= key.order[1] < GROUP_REQUESTS
+    )
+    if asks:
+        copy.feed(RequestContainers(application.id, asks))
+
+
+OF_LIMIT = (
+    OwedCause.USER_LIMIT,
+    OwedCause.MAXIMUM,
+    OwedCause.APPLICATIONS,
+    OwedCause.MASTERS,
+    OwedCause.BOOKING,
+)
 
 
 def make_room(copy, claim, queue, label):
-    """Kill what is in other queues, and end what others run in this one. Where the cause is a limit
-    on applications all stay, and where it is one on what runs here, a node grows instead; where it
-    is a booking, which is about the sum of what is free, at the cost of others."""
+    """Kill what is in other queues, and end what others run in this one.
+
+    Where the cause is a limit, room for one container is made and no more: limits depend on how
+    large the cluster is, and on what others use."""
     state = copy.manager.state
-    if claim.cause is OwedCause.BOOKING:
-        gather(copy, claim, label)
+    if claim.cause in OF_LIMIT:
+        gather(copy, claim, queue, label)
         return
     for application in state.applications.values():
-        if application.queue != queue and claim.cause not in OF_COUNTS:
+        if application.queue != queue:
             if not application.over:
                 copy.feed(KillApplication(application.id))
-        elif application.id != claim.application.id and claim.cause not in OF_USE:
+        elif application.id != claim.application.id:
             for one in application.containers.values():
                 if not one.master:
                     copy.feed(ContainerExited(one.container, 143))
-    if claim.cause in OF_USE:
-        nodes = [one for one in state.nodes.values() if state.label_of(one) == label]
-        here = [one for one in nodes if one.name == PLACE or not claim.reason.selective]
-        for one in [one for one in here if one.name not in state.drains][:1]:
-            copy.feed(NodeResized(one.name, add(one.total, claim.reason.wanted)))
 
 
-def gather(copy, claim, label):
-    """Let what is free be on one node, as far as the claim needs it there."""
+def gather(copy, claim, queue, label):
+    """Let what is free be on one node, as far as the claim needs it there. What is missing then is
+    taken from other queues, but for a booking, which is about the sum of what is free; a node grows
+    by the rest."""
     state, wanted = copy.manager.state, claim.reason.wanted
-    here = next(
+    nodes = [
         one
         for one in state.nodes.values()
-        if state.label_of(one) == label
-        and one.name not in state.drains
-        and (one.name == PLACE or not claim.reason.selective)
-    )
-    others = [one for one in state.nodes.values() if one is not here]
+        if state.label_of(one) == label and one.name not in state.drains
+    ]
+    here = nodes
+    for key in state.applications[claim.application.id].attempt.asks.wanting[:1]:
+        here, wanted = [one for one in nodes if accepts(key, one)], key.anywhere.resource
+    if not here or wanted is None:
+        return
+    theirs = {
+        node.name: [
+            one
+            for one in node.containers.values()
+            if state.applications[one.application].queue != queue and not one.master
+        ]
+        for node in here
+        if claim.cause is not OwedCause.BOOKING
+    }
+
+    def grows(node):
+        resources = [one.resource for one in theirs.get(node.name, ())]
+        room = total((positive(node.available), *resources), len(wanted))
+        return node.reservation is not None, positive(subtract(wanted, room))
+
+    here = min(here, key=grows)
     lacks = positive(subtract(wanted, positive(here.available)))
-    copy.feed(NodeResized(here.name, add(here.total, lacks)))
-    for other in others:
-        taken = tuple(map(min, lacks, positive(other.available)))
-        lacks = subtract(lacks, taken)
-        copy.feed(NodeResized(other.name, subtract(other.total, taken)))
+    gathered = state.none
+    for other in nodes:
+        if other is not here:
+            taken = tuple(map(min, lacks, positive(other.available)))
+            lacks, gathered = subtract(lacks, taken), add(gathered, taken)
+            copy.feed(NodeResized(other.name, subtract(other.total, taken)))
+    for one in theirs.get(here.name, ()):
+        if any(lacks):
+            copy.feed(ContainerExited(one.container, 143))
+            lacks = positive(subtract(lacks, one.resource))
+    copy.feed(NodeResized(here.name, add(here.total, add(gathered, lacks))))
 
 
 def relax(copy, claim, queue, label, cause):
@@ -180,8 +212,6 @@ def relax(copy, claim, queue, label, cause):
         case _ if cause in LIFTED:
             copy.settings = lifted(copy.settings, LIFTED[cause])
             copy.feed(LoadConfiguration(msgspec.json.encode(copy.settings), EPOCH_MS))
-            if cause is OwedCause.MASTERS and label:
-                add_node(copy, label, (1 << 16, 64))  # of which they may have all
         case OwedCause.BUDGET:
             fairness = msgspec.structs.replace(copy.settings.fairness, budgets=())
             copy.settings = msgspec.structs.replace(copy.settings, fairness=fairness)
@@ -205,19 +235,24 @@ def relax(copy, claim, queue, label, cause):
         case OwedCause.UNDIVIDED:
             copy.feed(*(NodeResized(one.name, (one.total[0], 99)) for one in state.nodes.values()))
         case OwedCause.RESERVATION:
-            for node in state.nodes.values():
-                reservation = node.reservation
-                if reservation is not None and reservation.application != claim.application.id:
-                    copy.feed(KillApplication(reservation.application))
+            reservations = (node.reservation for node in state.nodes.values())
+            for number in {one.application for one in reservations if one is not None}:
+                application = state.applications[number]
+                if number == claim.application.id:
+                    continue
+                hold(copy, application)
+                if application.brief.unregistered:  # its master may do nothing but end
+                    containers = application.containers.values()
+                    copy.feed(*(ContainerExited(one.container, 0) for one in containers))
         case OwedCause.LOCALITY:
-            total = add(state.nodes[PLACE].total, claim.reason.wanted)
-            copy.feed(NodeResized(PLACE, total))
+            copy.feed(NodeResized(PLACE, add(state.nodes[PLACE].total, claim.reason.wanted)))
         case OwedCause.NODES:
             copy.feed(*(UndrainNode(name) for name in state.drains))
         case OwedCause.IMPOSSIBLE:
             if claim.cause is not OwedCause.MASTERS:  # which may have a part of the cluster
                 copy.feed(*(NodeResized(one, (1 << 16, 64)) for one in state.nodes))
-                add_node(copy, label, (1 << 16, 64))
+                for one in {label, claim.reason.label}:  # that of its master may be another one
+                    add_node(copy, one, (1 << 16, 64))
             if copy.scheduler.labels():
                 copy.feed(LabelNodes({PLACE: label}))
         case OwedCause.LATENCY:
@@ -230,9 +265,10 @@ def relax(copy, claim, queue, label, cause):
 
 
 def add_node(copy, label, room):
-    copy.feed(NodeJoined("more", room))
+    name = f"more{label}"
+    copy.feed(NodeJoined(name, room))
     if label:
-        copy.feed(LabelNodes({"more": label}))
+        copy.feed(LabelNodes({name: label}))
 
 
 def end_excess(copy, debts, queue, label, claim):
@@ -241,7 +277,9 @@ def end_excess(copy, debts, queue, label, claim):
     state, reason = copy.manager.state, claim.reason
     places, size, best = range(debts.counted), reason.wanted, None
     keys = state.applications[claim.application.id].attempt.asks.wanting
-    key = next(one for one in keys if one.order == (reason.priority, reason.request))
+    key = next((one for one in keys if one.order == (reason.priority, reason.request)), None)
+    if key is None:
+        return  # a budget withholds it by now
     for node in state.nodes.values():
         if node.name in state.drains or not accepts(key, node):
             continue
@@ -272,7 +310,7 @@ LIFTED = {
         "maximum_parallel_applications": None,
         "user_max_applications_default": 1_000,
     },
-    OwedCause.MASTERS: {"max_master_share": 1.0, "maximum_master_share": 1.0},
+    OwedCause.MASTERS: {"max_master_share": -1.0, "maximum_master_share": 100.0},
     OwedCause.MAXIMUM: {"max_share": None, "maximum_capacity": Percentage(100.0)},
     OwedCause.USER_LIMIT: {"user_limit_factor": 100.0},
 }
@@ -334,8 +372,9 @@ def check(scheduler, seed, samples=4):
         end_ms = min((one.until_ms for one in manager.state.kept), default=last.now_ms + AFTER_MS)
         if cause is OwedCause.BOOKING and end_ms < last.now_ms + AFTER_MS:
             continue  # it ends by itself meanwhile
-        if cause not in PASSING and trial.granted(())[0]:
-            continue  # the state is not at rest: what is owed is given meanwhile
+        got, then = trial.granted(())
+        if cause not in PASSING and (got or not then):
+            continue  # the state is not at rest: what is owed is given meanwhile, or it ends
         removed = [cause, *kinds_of(trial.claim.reason.also if trial.claim.reason else ())]
         got = 0
         for _ in range(MOST_ROUNDS):
@@ -369,9 +408,11 @@ class _Trial:
         had = set(application.containers)
         if removed:
             others_hold(copy, self.claim)
+            copy.go_on(2)
         for one in removed:
             if not relax(copy, self.claim, self.queue, self.label, one):
                 return None, ()
+            copy.go_on(2)
         gangs = (Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED)
         gang = self.claim.reason is not None and self.claim.reason.cause in gangs
         copy.go_on(PAUSE_MS if gang else AFTER_MS)
