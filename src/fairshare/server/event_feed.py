@@ -75,13 +75,11 @@ class EventFeed:
         """Take notice of the records of a commit."""
         kept, lines = self._records, self._lines
         for record in records:
-            shown = _shown(record)
-            if not _HARMLESS.issuperset(map(type, record.events)) and _is_private(record.events):
-                kept.append((*shown[:3], ()))
-                lines.append(self._line(shown))
-            else:
-                kept.append(shown)
-                lines.append(None)
+            events, line = record.events, None
+            if not _HARMLESS.issuperset(map(type, events)) and _is_private(events):
+                line, events = self._line(_shown(record)), ()
+            kept.append((record.sequence, record.now_ms, type(record.input).__name__, events))
+            lines.append(line)
         last = records[-1]
         self.last = last.sequence
         old_ms = last.now_ms - KEPT_MS
@@ -150,13 +148,17 @@ def _shown(record: Record) -> ShownRecord:
 
 def _is_private(events: Iterable[Event]) -> bool:
     """Whether some of these events have private data."""
-    private = False
     for event in events:
-        names = _private_fields(type(event))
+        kind = type(event)
+        if kind in _HARMLESS:
+            continue
+        names = _private_fields(kind)
+        for name in names:  # no any(): it comes for each container
+            if getattr(event, name):
+                return True
         if not names:
-            _HARMLESS.add(type(event))
-        private = private or any(getattr(event, name) for name in names)
-    return private
+            _HARMLESS.add(kind)
+    return False
 
 
 @cache

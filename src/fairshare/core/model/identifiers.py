@@ -61,10 +61,8 @@ def attempt_name(epoch_ms: int, application: ApplicationId, attempt: int) -> str
 
 def container_name(epoch_ms: int, container: ContainerId) -> str:
     """`container_<epoch>_<application>_<attempt>_<number>`, padded as Hadoop does."""
-    return (
-        f"container_{epoch_ms}_{application_of(container):04d}"
-        f"_{attempt_of(container):02d}_{number_of(container):06d}"
-    )
+    application, attempt = container >> APPLICATION_SHIFT, container >> ATTEMPT_SHIFT & 0xFF
+    return f"container_{epoch_ms}_{application:04d}_{attempt:02d}_{container & NUMBER_MASK:06d}"
 
 
 def parse_application(text: str) -> ApplicationId | None:

@@ -23,7 +23,7 @@ from fairshare.core.model.events import (
     RoomFreed,
     SharesUpdated,
 )
-from fairshare.core.model.identifiers import ApplicationId, application_of
+from fairshare.core.model.identifiers import APPLICATION_SHIFT, ApplicationId
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.runtime.observers import Observers
@@ -53,7 +53,7 @@ def _whose(kind: type[Event]) -> Whose:
     elif "application" in fields:
         whose = attrgetter("application"), kind is ContainerReserved
     elif "container" in fields:
-        whose = (lambda event: application_of(event.container)), False
+        whose = (lambda event: event.container >> APPLICATION_SHIFT), False
     else:
         whose = None, not issubclass(kind, _OF_NO_NAME)
     _WHOSE[kind] = whose

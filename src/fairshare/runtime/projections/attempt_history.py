@@ -329,7 +329,8 @@ class AttemptHistory(Projection):
                 self._launched(record.now_ms, event.container)
 
     def _container_launched(self, record: Record, event: ContainerLaunched) -> None:
-        self._launched(record.now_ms, event.container)
+        if event.group < 0:  # not a task: only these may be masters
+            self._launched(record.now_ms, event.container)
 
     def _launched(self, now_ms: int, container: ContainerId) -> None:
         history = self.of(application_of(container))
