@@ -18,14 +18,13 @@ from fairshare.documents.problems import Finding, Place, Problem, Problems, add_
 from fairshare.documents.toml_tree import RULE as TOML
 from fairshare.documents.xml import Element, parse
 from fairshare.settings import reservations
-from fairshare.settings.aggregated_logs import DIRECTORY, FORMATS, read_remote_logs
-from fairshare.settings.aggregated_logs import ENABLED as AGGREGATION
 from fairshare.settings.configuration import Configuration, ConfigurationStore
 from fairshare.settings.directory import collect_directory, named_family, names_scheduler
 from fairshare.settings.engines import runs_here
 from fairshare.settings.family import AnyFamily
 from fairshare.settings.high_availability import ENABLED, OWN, own_identifier
 from fairshare.settings.known_names import report_not_honoured, report_unknown
+from fairshare.settings.nodes import AGGREGATION, LOG_FORMATS, REMOTE_LOGS, read_remote_logs
 from fairshare.settings.registry import FILE_DEFAULT, all_families, family_of, section_types
 from fairshare.settings.resource_types import cluster_of
 from fairshare.settings.shell import FILE as SHELL_FILE
@@ -94,7 +93,7 @@ def _logs_elsewhere(configuration: Configuration) -> Iterator[Finding]:
     if not runs_here(shell.engine.kind) or not site.boolean(AGGREGATION, False, Problems()):
         return
     if problem := read_remote_logs(site, Problems()).problem:
-        place = site.place(DIRECTORY, FORMATS, AGGREGATION)
+        place = site.place(REMOTE_LOGS, LOG_FORMATS, AGGREGATION)
         yield Finding(place, f"logs are not aggregated: {problem}", "aggregates them", "warning")
 
 

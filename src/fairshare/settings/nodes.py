@@ -1,11 +1,13 @@
 """The properties of nodes in yarn-site.xml: what a local engine can honour of those of the node
-manager, and node labels: whether there are any, and who gives them.
+manager, where logs are aggregated, and node labels: whether there are any, and who gives them.
 
 Which labels there are and where, administrators say while the server runs (Hadoop:
 RMNodeLabelsManager).
 """
 
+from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -148,3 +150,35 @@ def _vcores_per_core(site: Site, problems: Problems) -> float:
     message = f"Illegal value for {VCORES_PER_CORE}: {found:g} must be greater than 0"
     problems.error(site.place(VCORES_PER_CORE), "property-value", message, "does not start")
     return 1.0
+
+
+AGGREGATION: Final = "yarn.log-aggregation-enable"
+REMOTE_LOGS: Final = "yarn.nodemanager.remote-app-log-dir"
+LOG_FORMATS: Final = "yarn.log-aggregation.file-formats"
+_TFILE: Final = "TFile"
+
+
+class RemoteLogs(msgspec.Struct, frozen=True):
+    """Where the nodes of this machine aggregate logs: below `directory`, in `suffix` of each user.
+    `problem` says why they cannot."""
+
+    directory: Path
+    suffix: str
+    problem: str = ""
+
+
+def read_remote_logs(site: Site, problems: Problems) -> RemoteLogs:
+    """Where that is, with Hadoop's defaults (Hadoop: LogAggregationFileController)."""
+    written = urlsplit(site.string(REMOTE_LOGS, "/tmp/logs", problems))  # noqa: S108
+    scheme = written.scheme
+    if not scheme:
+        scheme = urlsplit(site.string("fs.defaultFS", "file:///", problems)).scheme
+    suffix = site.string(f"{REMOTE_LOGS}-suffix", "logs", problems)
+    problem = ""
+    if scheme != "file":
+        problem = (
+            f"{REMOTE_LOGS} is in {scheme}:, and the nodes of this machine write to file: only"
+        )
+    elif _TFILE not in (site.strings(LOG_FORMATS, problems) or (_TFILE,)):
+        problem = f"{LOG_FORMATS} has no {_TFILE}, which is what the nodes of this machine write"
+    return RemoteLogs(Path(written.path), f"{suffix}-{_TFILE.lower()}", problem)

@@ -25,10 +25,9 @@ from fairshare.documents import xml
 from fairshare.documents.problems import Problems
 from fairshare.errors import ConfigurationError
 from fairshare.server.settings import LiveSettings
-from fairshare.settings.aggregated_logs import ENABLED as LOG_AGGREGATION
-from fairshare.settings.aggregated_logs import RemoteLogs, read_remote_logs
 from fairshare.settings.high_availability import is_of_this_machine, own_identifier
 from fairshare.settings.manager import read_expiries, read_rolling
+from fairshare.settings.nodes import AGGREGATION, RemoteLogs, read_remote_logs
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
 from fairshare.wording import cause
@@ -331,7 +330,7 @@ def read_hadoop(settings: LiveSettings) -> HadoopSettings:
         graceful_timeout_s=site.integer(
             f"{_RM}nodemanager-graceful-decommission-timeout-secs", 3_600, problems
         ),
-        log_aggregation=site.boolean(LOG_AGGREGATION, False, problems),
+        log_aggregation=site.boolean(AGGREGATION, False, problems),
         log_aggregation_timeout_ms=site.integer(
             "yarn.log-aggregation-status.time-out.ms", 10 * MINUTE_MS, problems
         ),

@@ -39,7 +39,7 @@ from fairshare.engines.rights import Rights, acting_as
 from fairshare.runtime.observers import Observers
 from fairshare.server.log_aggregation import FAILED, RUNNING, SUCCEEDED
 from fairshare.server.server import LiveServer
-from fairshare.settings.aggregated_logs import RemoteLogs
+from fairshare.settings.nodes import RemoteLogs
 from fairshare.wording import cause, failed_call
 from fairshare.yarn.rest.own_node import Logs
 from fairshare.yarn.rpc.own.engine import ContextEngine

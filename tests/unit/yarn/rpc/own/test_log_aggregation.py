@@ -13,7 +13,7 @@ from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command
-from fairshare.settings.aggregated_logs import RemoteLogs
+from fairshare.settings.nodes import RemoteLogs
 from fairshare.yarn.rpc.own.log_aggregation import LogFile, LogPart, OwnLogAggregation
 
 pytestmark = pytest.mark.slow
