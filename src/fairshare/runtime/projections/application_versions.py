@@ -8,7 +8,7 @@ covered: `schedulers.views.VolatileFields` has them.
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Final
 
 from fairshare.core.model.events import (
@@ -110,10 +110,14 @@ class ApplicationVersions(Projection):
     @property
     def _last(self) -> dict[ApplicationId, int]:
         """The last record of each, in the order of the last changes: so snapshots have it."""
-        last = dict(zip(self._numbers, self._sequences, strict=True))
+        last: dict[ApplicationId, int] = {}  # the latest first; a third of what sorting takes
+        for number, sequence in zip(
+            reversed(self._numbers), reversed(self._sequences), strict=True
+        ):
+            last.setdefault(number, sequence)
         for number in self._gone:
             last.pop(number, None)
-        return dict(sorted(last.items(), key=itemgetter(1)))
+        return dict(reversed(last.items()))
 
     @_last.setter
     def _last(self, last: dict[ApplicationId, int]) -> None:
