@@ -38,13 +38,6 @@ from fairshare.yarn.rest.rendering import natural
 LOOPBACK = "127.0.0.1"
 
 
-def may_act(
-    settings: WebSettings, user: str, acting: str, groups: tuple[str, ...], address: str = LOOPBACK
-) -> bool:
-    """Whether one user, from an IP address, may act for another one with these groups."""
-    return is_proxy(settings, user, acting, groups) and is_proxy_host(settings, user, address)
-
-
 def is_proxy(settings: WebSettings, user: str, acting: str, groups: tuple[str, ...]) -> bool:
     """Whether the lists of users and groups name the other one."""
     users = _names(settings, user, "users")
@@ -137,7 +130,8 @@ async def identify(request: Request) -> Caller:
     )
     if acting and user:
         groups = await gateway.groups_of(acting)
-        if not may_act(settings, user, acting, groups):
+        is_named = is_proxy(settings, user, acting, groups)
+        if not (is_named and is_proxy_host(settings, user, LOOPBACK)):
             raise Rejected(403, _no_impersonation(user, acting), cookie)
         user = acting
     user = user or settings.static_user
