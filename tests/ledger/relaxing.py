@@ -32,7 +32,7 @@ from fairshare.core.model.tasks import GROUP_REQUESTS
 from fairshare.core.model.work import ContainerRequest
 from fairshare.core.schedulers.capacity.settings import Percentage
 from fairshare.core.schedulers.offers import accepts
-from fairshare.core.schedulers.reasons import Cause, reasons
+from fairshare.core.schedulers.reasons import Cause, Reason, reasons
 from fairshare.lab.branch.history import origin_of
 from fairshare.lab.simulate.simulator import EPOCH_MS
 from fairshare.runtime.journal.memory import MemoryJournal
@@ -151,13 +151,21 @@ def make_room(copy, claim, queue, label):
         gather(copy, claim, queue, label)
         return
     for application in state.applications.values():
-        if application.queue != queue:
-            if not application.over:
-                copy.feed(KillApplication(application.id))
-        elif application.id != claim.application.id:
+        others = application.queue != queue
+        if others and not application.over:
+            copy.feed(KillApplication(application.id))
+        if application.id != claim.application.id:
             for one in application.containers.values():
-                if not one.master:
+                if others or not one.master:
                     copy.feed(ContainerExited(one.container, 143))
+
+
+def ask_of(copy, claim):
+    """The ask that a claim is about, if it is there: the application's first, if it is about all of
+    them."""
+    keys = copy.manager.state.applications[claim.application.id].attempt.asks.wanting
+    order = (claim.reason.priority, claim.reason.request)
+    return next((one for one in keys if one.order == order), next(iter(keys), None))
 
 
 def gather(copy, claim, queue, label):
@@ -171,7 +179,8 @@ def gather(copy, claim, queue, label):
         if state.label_of(one) == label and one.name not in state.drains
     ]
     here = nodes
-    for key in state.applications[claim.application.id].attempt.asks.wanting[:1]:
+    key = ask_of(copy, claim)
+    if key is not None:
         here, wanted = [one for one in nodes if accepts(key, one)], key.anywhere.resource
     if not here or wanted is None:
         return
@@ -245,7 +254,10 @@ def relax(copy, claim, queue, label, cause):
                     containers = application.containers.values()
                     copy.feed(*(ContainerExited(one.container, 0) for one in containers))
         case OwedCause.LOCALITY:
-            copy.feed(NodeResized(PLACE, add(state.nodes[PLACE].total, claim.reason.wanted)))
+            key = ask_of(copy, claim)
+            if key is not None:
+                larger = add(state.nodes[PLACE].total, key.anywhere.resource)
+                copy.feed(NodeResized(PLACE, larger))
         case OwedCause.NODES:
             copy.feed(*(UndrainNode(name) for name in state.drains))
         case OwedCause.IMPOSSIBLE:
@@ -276,8 +288,7 @@ def end_excess(copy, debts, queue, label, claim):
     of this size. No queue gives back more than its excess."""
     state, reason = copy.manager.state, claim.reason
     places, size, best = range(debts.counted), reason.wanted, None
-    keys = state.applications[claim.application.id].attempt.asks.wanting
-    key = next((one for one in keys if one.order == (reason.priority, reason.request)), None)
+    key = ask_of(copy, claim)
     if key is None:
         return  # a budget withholds it by now
     for node in state.nodes.values():
@@ -375,7 +386,7 @@ def check(scheduler, seed, samples=4):
         got, then = trial.granted(())
         if cause not in PASSING and (got or not then):
             continue  # the state is not at rest: what is owed is given meanwhile, or it ends
-        removed = [cause, *kinds_of(trial.claim.reason.also if trial.claim.reason else ())]
+        removed = [cause, *kinds_of(trial.claim.reason.also)]
         got = 0
         for _ in range(MOST_ROUNDS):
             removed = [*dict.fromkeys(removed)]
@@ -397,7 +408,8 @@ class _Trial:
 
     def __init__(self, life, origin, last, queue, label, claim):
         self.life, self.origin, self.last = life, origin, last
-        self.queue, self.label, self.claim = queue, label, claim
+        self.queue, self.label = queue, label
+        self.claim = claim._replace(reason=claim.reason or Reason(cause=Cause.NEXT_OFFER))
 
     def granted(self, removed):
         """How many containers the application gets without these causes, or None, if one of them
@@ -414,7 +426,7 @@ class _Trial:
                 return None, ()
             copy.go_on(2)
         gangs = (Cause.GANG_TOO_LARGE, Cause.GANG_PAUSED)
-        gang = self.claim.reason is not None and self.claim.reason.cause in gangs
+        gang = self.claim.reason.cause in gangs
         copy.go_on(PAUSE_MS if gang else AFTER_MS)
         state, limits = copy.manager.state, copy.scheduler.limits_of(number)
         return len(set(application.containers) - had), reasons(application, limits, state)
@@ -423,8 +435,6 @@ class _Trial:
 def said(claim, removed):
     """The reason in a few words."""
     reason = claim.reason
-    if reason is None:
-        return ""
     also = ", ".join(one.cause for one in reason.also)
     wanted = f"{reason.containers} of {reason.wanted}"
     return f"application {claim.application.id}: {reason.cause} ({also}), {wanted}; {removed}"
