@@ -14,7 +14,6 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from fairshare.cli.verbs import COMPLETION_VARIABLE
-from fairshare.client import Client
 from fairshare.errors import FairshareError
 
 SHELLS = ("bash", "zsh", "fish")
@@ -67,6 +66,8 @@ class _Words:
         self._source = source
 
     def __call__(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        from fairshare.client import Client  # a shell that starts prints the script alone
+
         before = signal.signal(signal.SIGALRM, _late)
         signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
         try:

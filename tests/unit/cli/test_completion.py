@@ -104,6 +104,16 @@ def test_the_script_is_accepted_by_the_shell(run, tmp_path, shell):
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
+def test_the_script_which_each_shell_prints_as_it_starts_needs_no_client():
+    code = """if True:
+        import sys
+        from fairshare.cli.verbs import fairshare
+        fairshare(["completion", "bash"], standalone_mode=False)
+        sys.exit("fairshare.client" in sys.modules)
+    """
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, capture_output=True, timeout=30)
+
+
 @pytest.mark.slow
 def test_bash_completes_with_the_script(tmp_path):
     (tmp_path / "fairshare").write_text(f'#!/bin/sh\nexec {sys.executable} -m fairshare "$@"\n')
