@@ -74,6 +74,12 @@ def test_names_of_the_server_are_completed(complete, cluster, line, words):
     assert complete(line) == words
 
 
+@pytest.mark.parametrize("line", ["fairshare at ", "fairshare at x", "fairshare at --against DIR "])
+def test_a_line_without_a_moment_yet_completes_nothing_and_says_nothing(complete, line):
+    assert complete(line) == []
+    assert complete("fairshare at 2h --ag") == ["--against"]
+
+
 def test_without_a_server_nothing_is_completed_and_nothing_is_said(complete, cluster):
     cluster.answers["/queues"] = httpx.ConnectError("refused")
     assert complete("fairshare submit --queue re") == []

@@ -116,6 +116,8 @@ class _WithMoment(click.Command):
         """Take the moment out of the arguments."""
         moment = args.pop(0) if args and not args[0].startswith("-") else None
         rest = super().parse_args(ctx, args)  # ends here for --help
+        if ctx.resilient_parsing:
+            return rest  # a shell completes a line that is not whole yet
         if moment is None:  # what came first behind the options was not the verb yet
             moment, (verb, *arguments) = ctx.params["verb"], ctx.params["arguments"] or (None,)
             if verb is None:
