@@ -740,11 +740,9 @@ def _where(reason: Reason) -> str:
     """The partition that has no nodes."""
     if reason.label:
         return f" in the partition {reason.label!r}"
-    return (
-        " in the default partition, where its master would start"
-        if reason.queue
-        else (" that it may use")
-    )
+    if reason.queue:
+        return " in the default partition, where its master would start"
+    return " that it may use"
 
 
 def _listed(parts: list[str]) -> str:
