@@ -316,7 +316,7 @@ class RowHistory(Generic[Key, Row]):
             if before is row:
                 continue
             if before == row:
-                tracks[key] = (*track[:-1], row)  # not both
+                tracks[key] = (*track[:-1], row)  # which the server has; the other one goes
             else:
                 self._write(key, at_ms, row)
         if missing:
@@ -438,7 +438,7 @@ async def watch(
         moment = PastView(service.now_ms(), version, views.cluster, queues)
         add = partial(moments.add, moment, *cost.of(lambda: (applications.all(), nodes.all())))
         await asyncio.to_thread(cost.of, add)
-        del add  # the tables of rows, until the next moment
+        del add  # which has the tables of rows: else they live until the next moment
         await asyncio.sleep(max(LEAST_INTERVAL_MS, REST_PER_COST * cost.ms) / 1_000)
         while not service.stopping and service.version == version:
             await service.changed(version, 3_600.0)

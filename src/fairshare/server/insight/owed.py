@@ -349,7 +349,7 @@ class Debts:
             return
         limit = OF_LIMITS.get(reason.cause)
         if limit is not None:
-            # Without one that lasts for ever the others matter, not the other way round.
+            # The others do not matter before one that lasts for ever is gone.
             reason = next((one for one in (reason, *reason.also) if one.never), reason)
             limit = OF_LIMITS[reason.cause]
             self._take(gap, Claim(limit, application, lacks, reason))

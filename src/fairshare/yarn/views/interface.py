@@ -1,8 +1,8 @@
 """`YarnInterface`: all that YARN's REST interface says differently for each scheduler.
 
 `yarn/rest`, `yarn/rpc` and the projections ask the interface of the scheduler's family. The
-defaults are those for a scheduler that YARN does not know, as the Fair Scheduler of MapReduce; a
-family overrides what Hadoop says of its scheduler.
+defaults are those for a scheduler that YARN does not know, such as the Fair Scheduler of MapReduce;
+a family overrides what Hadoop says of its scheduler.
 
 State is read only. `state` is always that of the family's own scheduler.
 """
