@@ -5,7 +5,13 @@ refused, and the asks of applications are withheld until the month is over, or t
 What runs goes on.
 """
 
-from fairshare.core.model.events import AsksChanged, ReservationDropped, UsageUpdated
+from fairshare.core.model.applications import Attempt
+from fairshare.core.model.events import (
+    ApplicationMoved,
+    AsksChanged,
+    ReservationDropped,
+    UsageUpdated,
+)
 from fairshare.core.model.inputs import SubmitApplication, UpdateUsage
 from fairshare.core.model.usage import BudgetUse
 from fairshare.core.schedulers.protocol import Refusal, Scheduler, State, Step
@@ -24,16 +30,34 @@ def update(scheduler: Scheduler, step: Step, request: UpdateUsage) -> None:
 
 def follow(state: State, step: Step) -> None:
     """Withhold the asks of those whose budgets are used up, and serve those of all others."""
-    ledger = state.ledger
     for attempt in tuple(state.attempts.values()):
-        application = attempt.application
-        closed = () if ledger is None else ledger.closed(application.queue, application.user)
-        if closed == attempt.asks.closed:
-            continue
-        for reservation in tuple(attempt.reservations.values()):
-            if any(reservation.resource[number] for number in closed):
-                step.emit(ReservationDropped(reservation.node))
+        _follow(state, step, attempt)
+
+
+def follow_moved(state: State, step: Step, event: ApplicationMoved) -> None:
+    """In another queue other budgets count."""
+    attempt = state.attempts.get(event.application)
+    if attempt is not None:
+        _follow(state, step, attempt)
+
+
+def _follow(state: State, step: Step, attempt: Attempt) -> None:
+    application, ledger = attempt.application, state.ledger
+    closed = () if ledger is None else ledger.closed(application.queue, application.user)
+    if closed != attempt.asks.closed:
         step.emit(AsksChanged(attempt.id, ()))
+
+
+def follow_asks(state: State, step: Step, event: AsksChanged) -> None:
+    """Drop what is reserved for asks that are withheld now: since a budget is used up, since the
+    application has moved to a queue with such a budget, or asks for something else."""
+    attempt = state.attempts.get(event.application)
+    if attempt is None or not attempt.asks.withheld:
+        return
+    orders = {key.order for key in attempt.asks.withheld}
+    for reservation in tuple(attempt.reservations.values()):
+        if (reservation.priority, reservation.request) in orders:
+            step.emit(ReservationDropped(reservation.node))
 
 
 def check(state: State, now_ms: int, queue: str, submission: SubmitApplication) -> None:

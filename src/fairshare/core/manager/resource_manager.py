@@ -19,10 +19,12 @@ from fairshare.core.manager.requests import change_labels, check_tasks
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import (
     ApplicationEnded,
+    ApplicationMoved,
     ApplicationNumberTaken,
     ApplicationRejected,
     ApplicationState,
     ApplicationSubmitted,
+    AsksChanged,
     BlacklistChanged,
     ContainerAllocated,
     ContainerCompleted,
@@ -157,6 +159,8 @@ class ResourceManager:
         self._consequences: dict[type, Callable[[Step, Any], None]] = {
             ContainerCompleted: self._lives.follow_completed,
             ApplicationEnded: self._starts.ended,
+            ApplicationMoved: partial(budgets.follow_moved, self._state),
+            AsksChanged: partial(budgets.follow_asks, self._state),
         }
         self._inputs: dict[type, Callable[[Step, Any], None]] = {
             NodeBeat: self._node_beat,

@@ -73,6 +73,10 @@ def _check_applications(state: ClusterState[Any, Any]) -> None:
         _claim(wanting == served, "application", application.id, "wanting")
         if not asks.closed:
             _claim(not asks.withheld, "application", application.id, "withheld")
+        withheld = [key.order for key in asks.withheld]
+        for reservation in application.attempt.reservations.values():
+            kept = (reservation.priority, reservation.request) in withheld
+            _claim(not kept, "application", application.id, "reserves what is withheld")
         if not application.attempt.active:
             _claim(not application.containers, "inactive application", application.id, "runs")
     _claim(seen == len(places), "some container belongs to no application")
