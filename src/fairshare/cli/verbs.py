@@ -116,7 +116,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "shutdown": ("fairshare.cli.shutdown", "Shut down the server."),
         "backup": ("fairshare.cli.backup", "Copy the journal of a server, which may be running."),
         "migrate-state": (
-            "fairshare.cli.backup:migrate_state",
+            "fairshare.cli.migrate_state",
             "Move a server's state to a PostgreSQL database, or back.",
         ),
         "replay": (
