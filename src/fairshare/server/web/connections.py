@@ -289,6 +289,10 @@ class Connection(H11Protocol):
                 return message
 
             await self._inner(scope, receive_in_time, sender)
+        except asyncio.CancelledError:
+            # The server ends. Whether the call was carried out is not known, which a connection
+            # without an answer says; uvicorn would answer 500.
+            self.abandon()
         finally:
             sender.finish()
             if received:
