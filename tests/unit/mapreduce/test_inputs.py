@@ -96,7 +96,7 @@ def read(path, start, length, size):
 
 
 def records_by_hadoop(text: bytes, start: int, end: int) -> list[bytes]:
-    """Hadoop's rule told as its LineRecordReader goes: line by line."""
+    """The records of a split as Hadoop's LineRecordReader finds them, line by line."""
 
     def line_at(place: int) -> int:
         found = text.find(b"\n", place)

@@ -347,12 +347,10 @@ class Debts:
         if reason is None:
             self._take(gap, Claim(OwedCause.LATENCY, application, lacks, None))
             return
-        limit = OF_LIMITS.get(reason.cause)
-        if limit is not None:
+        if reason.cause in OF_LIMITS:
             # The others do not matter before one that lasts for ever is gone.
             reason = next((one for one in (reason, *reason.also) if one.never), reason)
-            limit = OF_LIMITS[reason.cause]
-            self._take(gap, Claim(limit, application, lacks, reason))
+            self._take(gap, Claim(OF_LIMITS[reason.cause], application, lacks, reason))
             return
         promised = self._promised.get(application.id)
         if promised is not None:

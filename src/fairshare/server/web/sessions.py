@@ -99,7 +99,7 @@ async def _pass_out(reader: asyncio.StreamReader, send: Send) -> None:
             end = (end + data)[-len(close_frame()) :]
             await send({"type": "http.response.body", "body": data, "more_body": True})
         if end != close_frame():
-            words = "the container has ended, or its limit of memory has ended this session"
+            words = "the container has ended, or its limit of memory has ended what ran in it"
             frames = text_frame({"problem": words, "code": LOST}) + close_frame()
             await send({"type": "http.response.body", "body": frames, "more_body": True})
 
