@@ -9,6 +9,7 @@ from fairshare.api.bookings import Booking as ShownBooking
 from fairshare.api.values import ActorBody
 from fairshare.core.manager.bookings import in_the_way, no_booking, spans_of
 from fairshare.core.model.bookings import Booking, Span, rules_of
+from fairshare.core.model.events import BookingMade
 from fairshare.core.model.inputs import CancelBooking, MakeBooking
 from fairshare.core.model.resources import Resource
 from fairshare.core.schedulers.bookings import used_by
@@ -62,9 +63,9 @@ async def make_booking(request: Request) -> Response:
         made_by=caller_of(request, body.user),
     )
     actor = await administrator_of(request, body)
-    await service.ask(MakeBooking(booking, body.replace, *actor))
+    events = await service.ask(MakeBooking(booking, body.replace, *actor))
+    made = next(event.booking for event in events if isinstance(event, BookingMade))
     state = service.state
-    made = state.bookings[body.name]
     missing = in_the_way(state, [made], spans_of(state.bookings.values()))[made.name]
     return answer(_shown(state, made, service.now_ms(), missing), 201)
 

@@ -1,5 +1,7 @@
 """Bookings over REST: made, changed, cancelled, and as readers see them while one is on."""
 
+import asyncio
+
 import pytest
 from tests.unit.server.web.test_authentication import door  # noqa: F401 - a fixture
 
@@ -53,6 +55,18 @@ async def test_a_booking_is_replaced_where_that_is_asked_for(page):
     assert changed.json()["queue"] == "root.a"
     missing = await page.post("/bookings", json=booking(at_ms, name="other", replace=True))
     assert missing.status_code == 404
+
+
+async def test_a_booking_that_is_cancelled_at_the_same_time_is_answered_nevertheless(page):
+    at_ms = await now_ms(page)
+    for _ in range(5):
+        await page.post("/bookings", json=booking(at_ms))
+        changed, cancelled = await asyncio.gather(
+            page.post("/bookings", json=booking(at_ms, queue="root.a", replace=True)),
+            page.post("/bookings/course/cancel", json={}),
+        )
+        assert cancelled.status_code == 200, cancelled.text
+        assert changed.status_code in (201, 404), changed.text
 
 
 @pytest.mark.parametrize(
