@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import datetime
 import logging
+import math
 import os
 import zoneinfo
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from cronsim import CronSim, CronSimError
+from msgspec import structs
 
 from fairshare.core.model.events import ApplicationEnded
 from fairshare.core.model.identifiers import ApplicationId, application_name
@@ -212,7 +214,9 @@ class Cron:
                         f"{job.user} has a cron job {job.name} already: choose another name, or"
                         " replace it",
                     )
-                job.epoch_ms, job.last = before.epoch_ms, before.last
+                job = structs.replace(
+                    job, epoch_ms=before.epoch_ms, last=before.last, queued_run=before.queued_run
+                )
             elif sum(one.user == job.user for one in self._jobs.values()) >= MAX_OF_USER:
                 raise InputError(
                     "too-many-cron-jobs",
@@ -223,8 +227,7 @@ class Cron:
                     "too-many-cron-jobs",
                     f"the server has {MAX_JOBS} cron jobs, the most: delete one first",
                 )
-            await self._stored(lambda store: store.write(job))
-            self._jobs[job.key] = job
+            await self._write(job)
         self._wake.set()
 
     async def pause(self, key: Key, *, paused: bool) -> Job:
@@ -232,9 +235,8 @@ class Cron:
         CronError."""
         async with self._changing:
             job = await self.job(key)
-            job.paused = paused
-            job.next_ms = next_ms(job.schedule, job.time_zone, self._now_ms())
-            await self._stored(lambda store: store.write(job))
+            due_ms = next_ms(job.schedule, job.time_zone, self._now_ms())
+            job = await self._write(structs.replace(job, paused=paused, next_ms=due_ms))
         self._wake.set()
         return job
 
@@ -262,17 +264,21 @@ class Cron:
                             await self._looked(key)
                 except CronError as error:
                     _log.error("cron jobs are not submitted for now: %s", error)
-                now_ms = self._now_ms()
-                for again_ms in self._again_ms.values():
-                    if again_ms > now_ms:
-                        wait_s = min(wait_s, (again_ms - now_ms) / 1_000)
-                for job in self._jobs.values():
-                    if not job.paused and job.next_ms is not None:
-                        wait_s = min(wait_s, (job.next_ms - now_ms) / 1_000)
-                wait_s = max(0.05, wait_s)
+                    wait_s = RETRY_S
+                else:
+                    wait_s = max(0.05, min(wait_s, self._next_s()))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._wake.wait()
+
+    def _next_s(self) -> float:
+        """After how many seconds something is due; infinite: never."""
+        now_ms = self._now_ms()
+        instants = [again_ms for again_ms in self._again_ms.values() if again_ms > now_ms]
+        for job in self._jobs.values():
+            if not job.paused and job.next_ms is not None:
+                instants.append(job.next_ms)
+        return (min(instants) - now_ms) / 1_000 if instants else math.inf
 
     async def _load(self) -> None:
         while (self._directory / FILE).exists():
@@ -302,31 +308,33 @@ class Cron:
             _log.exception("the cron job %s of %s cannot be submitted", key[1], key[0])
             job = self._jobs.get(key)
             if job is not None:
-                job.next_ms = self._now_ms() + POSTPONED_MS
+                self._jobs[key] = structs.replace(job, next_ms=self._now_ms() + POSTPONED_MS)
 
     async def _look(self, key: Key) -> None:
         """Submit a job if it is due."""
         job = self._jobs.get(key)
         if job is None:
             return
-        unsure = self._unsure.pop(key, None)
+        unsure = self._unsure.get(key)
         if unsure is not None:
-            await self._settle(job, unsure)
+            job = await self._settle(job, unsure)
+            del self._unsure[key]
         if job.paused:
             return
         now_ms = self._now_ms()
         if job.next_ms is not None and job.next_ms <= now_ms:
-            await self._due(job, now_ms)
+            job = await self._due(job, now_ms)
         waits = now_ms < self._again_ms.get(key, 0)
         if job.queued_run and self._live(job) is None and not waits:
-            self._again_ms.pop(key, None)
             runs = await self.runs(job)
             queued = [run for run in runs if run.number == job.queued_run]
-            job.queued_run = 0
+            job = structs.replace(job, queued_run=0)
             if queued:
                 await self._run(job, queued[0])
+            else:
+                await self._write(job)
 
-    async def _settle(self, job: Job, run: Run) -> None:
+    async def _settle(self, job: Job, run: Run) -> Job:
         """Find out whether an earlier server has submitted a run."""
         numbers = [
             application.id
@@ -336,19 +344,18 @@ class Cron:
             and application.id >= run.first_application
         ]
         if numbers:
-            await self._submitted(job, run, max(numbers))
-        else:
-            job.queued_run = run.number
+            return await self._submitted(job, run, max(numbers))
+        self._jobs[job.key] = job = structs.replace(job, queued_run=run.number)
+        return job
 
-    async def _due(self, job: Job, now_ms: int) -> None:
+    async def _due(self, job: Job, now_ms: int) -> Job:
         due_ms = last_ms(job.schedule, job.time_zone, now_ms) or now_ms
-        job.next_ms = next_ms(job.schedule, job.time_zone, now_ms)
+        job = structs.replace(job, next_ms=next_ms(job.schedule, job.time_zone, now_ms))
         run = Run(due_ms=due_ms, outcome="submitting")
         live = self._live(job)
         if live is None and job.queued_run:
             run.outcome, run.reason = "skipped", "an earlier run could not be submitted yet"
-            await self._stored(lambda store: store.write(job, run))
-            return
+            return await self._write(job, run)
         if live is not None and job.overlap != "replace":
             name = application_name(self._state.epoch_ms, live)
             run.reason = f"{name} is not over"
@@ -358,47 +365,51 @@ class Cron:
                     run.reason = f"{name} is not over, and a run waits for its end"
                 else:
                     run.outcome = "queued"
-            await self._stored(lambda store: store.write(job, run))
-            if run.outcome == "queued":
-                job.queued_run = run.number
-                await self._stored(lambda store: store.write(job))
-            return
+            return await self._write(job, run)
         if live is not None and self._kill is not None:
             with contextlib.suppress(InputError):  # it has ended meanwhile
                 await self._kill(live, REPLACED)
             run.reason = f"{application_name(self._state.epoch_ms, live)} was killed for it"
-        await self._run(job, run)
+        return await self._run(job, run)
 
-    async def _run(self, job: Job, run: Run) -> None:
+    async def _run(self, job: Job, run: Run) -> Job:
         assert self._submit is not None
         run.outcome, run.first_application = "submitting", self._state.next_application
-        await self._stored(lambda store: store.write(job, run))
+        job = await self._write(job, run)
+        self._again_ms.pop(job.key, None)
         try:
             number = await self._submit(job)
         except InputError as error:
             if error.code == "stopping":  # the next server submits it
-                return
+                return job
             if error.code in NOT_NOW:
                 _log.warning("a run of %s of %s is tried again: %s", job.name, job.user, error)
-                run.outcome, run.reason, job.queued_run = "queued", str(error), run.number
+                run.outcome, run.reason = "queued", str(error)
                 self._again_ms[job.key] = self._now_ms() + int(RETRY_S * 1_000)
-                await self._stored(lambda store: store.write(job, run))
-                return
+                self._jobs[job.key] = job = structs.replace(job, queued_run=run.number)
+                return await self._write(job, run)
             run.outcome, run.reason = "refused", str(error)
         except FairshareError as error:
             run.outcome, run.reason = "refused", str(error)
         else:
-            await self._submitted(job, run, number)
-            return
+            return await self._submitted(job, run, number)
         _log.warning("the cron job %s of %s was refused: %s", job.name, job.user, run.reason)
-        await self._stored(lambda store: store.write(job, run))
+        return await self._write(job, run)
 
-    async def _submitted(self, job: Job, run: Run, number: ApplicationId) -> None:
-        job.epoch_ms, job.last = self._state.epoch_ms, number
+    async def _submitted(self, job: Job, run: Run, number: ApplicationId) -> Job:
+        # This is so, whether it can be written or not.
+        self._jobs[job.key] = job = structs.replace(job, epoch_ms=self._state.epoch_ms, last=number)
         run.outcome = "submitted"
         run.application = application_name(job.epoch_ms, number)
         self._follow(job)
-        await self._stored(lambda store: store.write(job, run))
+        return await self._write(job, run)
+
+    async def _write(self, job: Job, run: Run | None = None) -> Job:
+        """Write a job as it is from now on, and a run; the job as it was written. Raises CronError:
+        then the job is what it was."""
+        job = await self._stored(lambda store: store.write(job, run))
+        self._jobs[job.key] = job
+        return job
 
     def _live(self, job: Job) -> ApplicationId | None:
         """The last application of a job, if it is not over."""

@@ -22,7 +22,7 @@ TAG: Final = "cron="
 Key = tuple[str, str]
 
 
-class Job(msgspec.Struct, kw_only=True):
+class Job(msgspec.Struct, kw_only=True, frozen=True):
     """A cron job.
 
     `next_ms` is when it is due next; None: never again. `last` is the application that was
@@ -115,22 +115,25 @@ class CronStore(SideFile):
             ).fetchall()
         return [_run(body, number) for body, number in rows]
 
-    def write(self, job: Job, run: Run | None = None) -> None:
-        """Write a job as it is now, and a run, which gets its number."""
+    def write(self, job: Job, run: Run | None = None) -> Job:
+        """Write a job and a run, which gets its number; the job as it is then: a run that is queued
+        is its `queued_run`."""
         with self._changing() as connection:
+            if run is not None:
+                row = (run.number or None, *job.key, msgspec.json.encode(run))
+                found = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
+                run.number = found.lastrowid or run.number
+                if run.outcome == "queued":
+                    job = msgspec.structs.replace(job, queued_run=run.number)
+                connection.execute(
+                    "DELETE FROM runs WHERE user = ? AND name = ? AND number <= ("
+                    "SELECT number FROM runs WHERE user = ? AND name = ?"
+                    " ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                    (*job.key, *job.key, KEPT_RUNS),
+                )
             body = msgspec.json.encode(job)
             connection.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?)", (*job.key, body))
-            if run is None:
-                return
-            row = (run.number or None, *job.key, msgspec.json.encode(run))
-            found = connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
-            run.number = found.lastrowid or run.number
-            connection.execute(
-                "DELETE FROM runs WHERE user = ? AND name = ? AND number <= ("
-                "SELECT number FROM runs WHERE user = ? AND name = ?"
-                " ORDER BY number DESC LIMIT 1 OFFSET ?)",
-                (*job.key, *job.key, KEPT_RUNS),
-            )
+        return job
 
     def delete(self, key: Key) -> None:
         """Delete a job with its runs."""

@@ -1,6 +1,7 @@
 """Cron jobs: when their applications are submitted, and what happens if they overlap."""
 
 import asyncio
+import contextlib
 import sqlite3
 
 import httpx
@@ -8,6 +9,8 @@ import pytest
 from tests.manual_engine import ManualEngine
 
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
+from fairshare.server.cron import cron
+from fairshare.server.cron.store import FILE
 from fairshare.server.server import LiveServer
 from fairshare.server.web.app import build_app
 
@@ -270,3 +273,42 @@ async def test_a_job_that_cannot_be_read_does_not_keep_the_others_from_being_sub
         assert "the cron job other of ann cannot be read" in caplog.text
     finally:
         await again.close()
+
+
+async def test_a_run_that_cannot_be_written_is_submitted_once_it_can_be(page, clock, monkeypatch):
+    monkeypatch.setattr(cron, "RETRY_S", 0.05)
+    await add(page)
+    file = sqlite3.connect(page.server.directory.path / FILE)
+    file.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'full'); END")
+    clock.pass_day()
+    await asyncio.sleep(0.2)
+    assert page.engine.launched == [], "a run is written before it is submitted"
+    file.execute("DROP TRIGGER full")
+    file.close()
+    await page.launched(1)
+    await runs(page, 1, "submitted")
+
+
+async def test_a_job_that_cannot_be_written_stays_as_it_was(page, clock):
+    await add(page)
+    with contextlib.closing(sqlite3.connect(page.server.directory.path / FILE)) as file:
+        file.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON jobs BEGIN SELECT RAISE(FAIL, 'full'); END"
+        )
+    answer = await page.post("/cron/ann/nightly/pause", json={"user": "ann"})
+    assert answer.status_code >= 500
+    assert (await page.get("/cron/ann/nightly")).json()["paused"] is False
+
+
+async def test_a_run_that_waits_is_submitted_as_its_job_has_been_replaced(page, clock):
+    await add(page, overlap="queue")
+    clock.pass_day()
+    await runs(page, 1, "submitted")
+    clock.pass_day()
+    await runs(page, 2, "queued", "submitted")
+    await add(page, replace=True, submission={**SUBMISSION, "queue": "root.b"})
+    await end(page, 1)
+    # It is due once more, since its first time is one by the clock of the server.
+    _, second, _ = await runs(page, 3, "skipped", "submitted", "submitted")
+    found = (await page.get(f"/applications/{second['application']}")).json()
+    assert found["queue"] == "root.b"
