@@ -310,6 +310,11 @@ class Verbs(click.Group):
             raise Failure(failed_call(error)) from error
         except MemoryError as error:
             raise Failure("this needs more memory than there is") from error
+        except UnicodeEncodeError as error:  # of the command line, a variable or a file
+            near = error.object[max(0, error.start - 20) : error.end + 20]
+            raise Failure(
+                f"{near!r} is not text in UTF-8, as names, commands and variables have to be"
+            ) from error
         except KeyboardInterrupt as error:
             raise click.exceptions.Exit(INTERRUPTED) from error
 

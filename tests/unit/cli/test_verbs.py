@@ -55,6 +55,23 @@ def test_the_help_names_every_verb_that_is_installed(run):
     assert len(listed) == len(set(listed))
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status", "caf\udce9"),
+        ("kill", "caf\udce9"),
+        ("admin", "undrain", "caf\udce9"),
+        ("cron", "delete", "caf\udce9"),
+        ("submit", "--name", "caf\udce9", "--", "true"),
+        ("submit", "--", "ls", "caf\udce9"),
+    ],
+)
+def test_an_argument_that_is_not_utf_8_is_refused_by_its_text(run, arguments):
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: 'caf\\udce9' is not text in UTF-8")
+
+
 def loaded_by(*arguments, among):
     """Which of some modules the program has loaded, as text; and what it wrote to stderr."""
     script = (
