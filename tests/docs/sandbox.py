@@ -33,7 +33,8 @@ fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh", b"lo", 0x41))  # the lo
 """
 _MACHINE = """
 mount -t tmpfs tmpfs /run
-mkdir /run/etc && cp -a /etc/. /run/etc && mount --bind /run/etc /etc
+mkdir /run/etc && cp -a /etc/. /run/etc && rm -rf /run/etc/fairshare
+mount --bind /run/etc /etc
 mount -t tmpfs tmpfs /home
 mount -t tmpfs tmpfs /var/lib
 export HOME=/home/root

@@ -1,6 +1,7 @@
 """A server that can be reached from elsewhere lets nobody in who does not belong."""
 
 import os
+from pathlib import Path
 
 import httpx
 import pytest
@@ -79,6 +80,14 @@ def test_a_token_is_made_for_the_server_that_runs(conf, tmp_path):
     finally:
         server.end()
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.skipif(
+    Path("/etc/fairshare").exists(),
+    reason="a server of this machine has its files in /etc/fairshare",
+)
+def test_no_token_is_made_where_no_server_is_known(tmp_path):
+    home = {"HOME": str(tmp_path / "home"), "FAIRSHARE_URL": "http://127.0.0.1:9"}
     lost = fairshare("admin", "token", "create", "ann", **home, FAIRSHARE_STATE="")
     assert lost.returncode == 1
     assert "--conf, or its state directory with --state" in " ".join(lost.stderr.split())

@@ -313,7 +313,8 @@ class Verbs(click.Group):
         except UnicodeEncodeError as error:  # of the command line, a variable or a file
             near = error.object[max(0, error.start - 20) : error.end + 20]
             raise Failure(
-                f"{near!r} is not text in UTF-8, as names, commands and variables have to be"
+                f"{near!r} is not text in {error.encoding.upper()}, as names, commands and"
+                " variables have to be"
             ) from error
         except KeyboardInterrupt as error:
             raise click.exceptions.Exit(INTERRUPTED) from error

@@ -247,6 +247,7 @@ class Cron:
             await self._stored(lambda store: store.delete(key))
             self._jobs.pop(key)
             self._again_ms.pop(key, None)
+            self._unsure.pop(key, None)
         return job
 
     # What happens by itself.
