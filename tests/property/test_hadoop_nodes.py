@@ -19,6 +19,7 @@ from tests.unit.yarn.rpc.cluster import NOBODY, Cluster, Master, ask
 from fairshare.core.model.invariants import check
 from fairshare.yarn.rpc.wire.calls import RpcError
 from fairshare.yarn.rpc.wire.messages import (
+    ContainerStatusProto,
     NodeHeartbeatRequestProto,
     RegisterNodeManagerRequestProto,
 )
@@ -60,14 +61,14 @@ def put(message, epoch_ms, given_containers, *, registering):
                 container_state=2 if code is None else 3, container_exit_status=code or 0
             )
         else:
-            status = message.containersStatuses.add(
-                state=2 if code is None else 3, exit_status=code or 0
-            )
+            status = ContainerStatusProto(state=2 if code is None else 3, exit_status=code or 0)
         name = status.container_id
         name.app_attempt_id.application_id.id = application
         name.app_attempt_id.application_id.cluster_timestamp = epoch_ms - age
         name.app_attempt_id.attemptId = attempt
         name.id = number
+        if not registering:
+            message.containersStatuses.append(status.SerializeToString())
 
 
 async def act(cluster: Cluster, kind: str, arguments: tuple) -> None:

@@ -14,6 +14,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from tests.protocols.class_file import as_bytes, string_constants
 from tests.protocols.stub import stub_of
 
+from fairshare.yarn.rpc.wire.descriptors import with_bytes
+
 CLASSES = (
     "ipc.protobuf.RpcHeaderProtos",
     "ipc.protobuf.IpcConnectionContextProtos",
@@ -91,7 +93,7 @@ def main(arguments: list[str]) -> None:
     output, stub, *jars = map(Path, arguments)
     result = descriptors(jars)
     output.write_bytes(result.SerializeToString(deterministic=True))
-    stub.write_text(stub_of(result))
+    stub.write_text(stub_of(with_bytes(result)))
     print(f"{output}: {len(result.file)} files, {output.stat().st_size} bytes")
 
 

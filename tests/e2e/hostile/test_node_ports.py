@@ -23,6 +23,7 @@ from fairshare.yarn.rpc.own.node_manager import FILE
 from fairshare.yarn.rpc.wire import descriptors
 from fairshare.yarn.rpc.wire.client import RemoteError, RpcClient, Unreachable
 from fairshare.yarn.rpc.wire.messages import (
+    ContainerStatusProto,
     GetClusterNodesRequestProto,
     NodeActionProto,
     NodeHeartbeatRequestProto,
@@ -78,11 +79,13 @@ class Target:
         status.response_id = response_id
         status.nodeHealthStatus.is_node_healthy = True
         for cluster, number in containers:
-            name = status.containersStatuses.add(state=RUNNING).container_id
+            report = ContainerStatusProto(state=RUNNING)
+            name = report.container_id
             name.id = number
             name.app_attempt_id.attemptId = 1
             name.app_attempt_id.application_id.id = 1
             name.app_attempt_id.application_id.cluster_timestamp = cluster
+            status.containersStatuses.append(report.SerializeToString())
         return await self.call("tracker", descriptors.RESOURCE_TRACKER, "nodeHeartbeat", request)
 
     async def nodes(self) -> list[str]:

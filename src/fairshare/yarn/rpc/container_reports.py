@@ -63,23 +63,18 @@ class ContainerReports:
         self._nodes_of: dict[ApplicationId, dict[str, None]] = {}
         self._unknown = RepeatedMessages[str](_log_repeated)
 
-    def changes(
-        self,
-        node: RegisteredNode,
-        state: State,
-        statuses: Sequence[ContainerStatusProto],
-        raw: list[bytes],
-    ) -> list[Input]:
-        """The inputs that follow from a heartbeat whose statuses (serialized: `raw`) differ from
-        those of the last one."""
+    def changes(self, node: RegisteredNode, state: State, statuses: list[bytes]) -> list[Input]:
+        """The inputs that follow from a heartbeat whose statuses (serialized ContainerStatusProto)
+        differ from those of the last one. Raises DecodeError, with nothing changed."""
+        messages = [ContainerStatusProto.FromString(status) for status in statuses]
         before = set(node.statuses)
         inputs: list[Input] = []
         seen: set[ContainerId] = set()
-        for message, data in zip(statuses, raw, strict=True):
+        for message, status in zip(messages, statuses, strict=True):
             container = records.container_of(message.container_id, state.epoch_ms)
             if container is not None:
                 seen.add(container)
-            if data in before:
+            if status in before:
                 continue
             if container is None:
                 self._report_foreign(node, message)
@@ -90,7 +85,7 @@ class ContainerReports:
         for container in [one for one in node.running if one not in seen]:
             self._nodes.ended(node, container)
             inputs.append(ContainerExited(container, ExitCode.ABORTED, MISSING))
-        node.statuses = raw
+        node.statuses = statuses
         return inputs
 
     def register(

@@ -33,7 +33,8 @@ class RegisteredNode:
     `signals` (requests to signal containers), `resource` (a total that an administrator changed).
     `busy`: any of these, so that an idle heartbeat looks at one flag. `unhealthy`: its health
     report took it out of the cluster, and it keeps its registration. `machine`: the memory in MB
-    and the processors of its machine, if it said them.
+    and the processors of its machine, if it said them; `measured`: what the node, and then its
+    containers, used at its last heartbeat (serialized ResourceUtilizationProto).
     """
 
     __slots__ = (
@@ -47,6 +48,7 @@ class RegisteredNode:
         "host",
         "label",
         "machine",
+        "measured",
         "name",
         "port",
         "removable",
@@ -71,6 +73,7 @@ class RegisteredNode:
         self.total = total
         self.label = ""
         self.machine: tuple[int, int] | None = None
+        self.measured: tuple[bytes, bytes] | None = None
         self.heard_ms = 0
         self.silent = False
         self.unhealthy = False

@@ -37,14 +37,13 @@ from fairshare.yarn.rpc.registered_nodes import (
 )
 from fairshare.yarn.rpc.wire.calls import CallContext, Handler
 from fairshare.yarn.rpc.wire.messages import (
-    ContainerStatusProto,
     NodeActionProto,
     NodeHealthStatusProto,
     NodeHeartbeatRequestProto,
     NodeHeartbeatResponseProto,
-    NodeStatusProto,
     RegisterNodeManagerRequestProto,
     RegisterNodeManagerResponseProto,
+    ResourceUtilizationProto,
     UnRegisterNodeManagerRequestProto,
     UnRegisterNodeManagerResponseProto,
 )
@@ -63,7 +62,6 @@ MOST_REPORT = 4_096
 
 _LONGEST_NAME = LONGEST_HOST + len(":65535")
 _log = logging.getLogger("fairshare.yarn.rpc")
-_raw: Callable[[Any], bytes] = ContainerStatusProto.SerializeToString
 
 REFUSALS_AT_ONCE = 20
 """The number of nodes of one address that are sent away with a line each, in five minutes; of
@@ -181,12 +179,14 @@ class Tracker:
             self._service.set_silent(node.name, False)
         if request.log_aggregation_reports_for_apps:
             self.reports.logs(node, self._state, request.log_aggregation_reports_for_apps)
-        raw = [_raw(one) for one in status.containersStatuses]
+        statuses = list(status.containersStatuses)
         health = status.nodeHealthStatus
-        if raw != node.statuses or node.unhealthy or not health.is_node_healthy:
-            self._take_changes(node, status, raw)
-        if not node.unhealthy:
-            self._utilization[node.name] = _utilization(status, node.machine)
+        if statuses != node.statuses or node.unhealthy or not health.is_node_healthy:
+            self._take_changes(node, health, statuses)
+        measured = status.node_utilization, status.containers_utilization
+        if not node.unhealthy and (measured != node.measured or node.name not in self._utilization):
+            self._utilization[node.name] = _utilization(*measured, node.machine)
+            node.measured = measured
         node.response_id = response_id + 1
         answer = heartbeat(node, self.pace.interval_ms)
         if node.busy:
@@ -283,10 +283,9 @@ class Tracker:
             self._service.set_silent(name)
 
     def _take_changes(
-        self, node: RegisteredNode, status: NodeStatusProto, raw: list[bytes]
+        self, node: RegisteredNode, health: NodeHealthStatusProto, statuses: list[bytes]
     ) -> None:
-        inputs = self.reports.changes(node, self._state, status.containersStatuses, raw)
-        health = status.nodeHealthStatus
+        inputs = self.reports.changes(node, self._state, statuses)
         if not health.is_node_healthy:
             before = node.unhealthy
             self._note_health(node, health)
@@ -392,9 +391,12 @@ class Tracker:
             node.busy = True
 
 
-def _utilization(status: NodeStatusProto, machine: tuple[int, int] | None) -> Utilization:
-    """What a NodeStatusProto says that the node and its containers use."""
-    whole, containers = status.node_utilization, status.containers_utilization
+def _utilization(
+    node: bytes, of_its_containers: bytes, machine: tuple[int, int] | None
+) -> Utilization:
+    """What two serialized ResourceUtilizationProto say that a node and its containers use."""
+    whole = ResourceUtilizationProto.FromString(node)
+    containers = ResourceUtilizationProto.FromString(of_its_containers)
     of_containers = (containers.pmem, containers.vmem, containers.cpu)
     return Utilization(whole.pmem, whole.vmem, whole.cpu, of_containers, machine)
 

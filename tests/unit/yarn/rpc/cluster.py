@@ -34,6 +34,7 @@ from fairshare.yarn.rpc.wire.messages import (
     RegisterApplicationMasterRequestProto,
     RegisterNodeManagerRequestProto,
     ResourceRequestProto,
+    ResourceUtilizationProto,
     UnRegisterNodeManagerRequestProto,
 )
 from fairshare.yarn.rpc.wire.tokens import AMRM_TOKEN
@@ -208,6 +209,8 @@ class Node:
         self.foreign: list[tuple[int, int | None]] = []  # of a cluster with another timestamp
         self.logs: dict[int, str] = {}  # the status of log aggregation by application
         self.machine: tuple[int, int] | None = None
+        self.used_mb = 123
+        self.unreadable: list[bytes] = []  # statuses that are no message
         self.healthy, self.report = True, ""
         self.response_id = 0
         self.keys: dict[Kind, int] = {}
@@ -252,17 +255,23 @@ class Node:
         self._identify(status.node_id)
         status.response_id = self.response_id if response_id is None else response_id
         for container, code in self.statuses.items():
-            self._name(self._status(status, code).container_id, container)
+            report = self._status(code)
+            self._name(report.container_id, container)
+            status.containersStatuses.append(report.SerializeToString())
         for number, code in self.foreign:
-            name = self._status(status, code).container_id
+            report = self._status(code)
+            name = report.container_id
             name.app_attempt_id.application_id.id = 1
             name.app_attempt_id.application_id.cluster_timestamp = 5
             name.app_attempt_id.attemptId = 1
             name.id = number
+            status.containersStatuses.append(report.SerializeToString())
+        status.containersStatuses.extend(self.unreadable)
         status.nodeHealthStatus.is_node_healthy = self.healthy
         status.nodeHealthStatus.health_report = self.report
         status.nodeHealthStatus.last_health_report_time = 7
-        status.node_utilization.pmem = 123
+        used = ResourceUtilizationProto(pmem=self.used_mb)
+        status.node_utilization = used.SerializeToString()
         request.last_known_container_token_master_key.key_id = self.keys.get(Kind.CONTAINER, 0)
         request.last_known_nm_token_master_key.key_id = self.keys.get(Kind.NODE, 0)
         self._add_label(request)
@@ -292,8 +301,8 @@ class Node:
         message.host, message.port = self.host, self.port
 
     @staticmethod
-    def _status(status: Any, code: int | None) -> ContainerStatusProto:
-        return status.containersStatuses.add(
+    def _status(code: int | None) -> ContainerStatusProto:
+        return ContainerStatusProto(
             state=RUNNING if code is None else COMPLETE,
             exit_status=-1000 if code is None else code,
             diagnostics="" if code is None else "it ended",

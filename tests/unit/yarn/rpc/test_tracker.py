@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from google.protobuf.message import DecodeError
 from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
 
 from fairshare.core.model.identifiers import container_id, number_of
@@ -523,11 +524,34 @@ async def test_what_a_node_says_it_uses_is_kept_while_it_is_in_the_cluster(clust
     node.beat()
     known = cluster.server.projections.nodes.utilization
     assert (known["h1:1"].physical_memory_mb, known["h1:1"].containers) == (123, (0, 0, 0.0))
+    node.used_mb = 124
+    node.beat()
+    assert known["h1:1"].physical_memory_mb == 124
     node.healthy = False
     node.beat()
     await cluster.settled()
     node.beat()
     assert not known
+    node.healthy = True
+    node.beat()
+    await cluster.settled()
+    node.beat()
+    assert known["h1:1"].physical_memory_mb == 124
+
+
+async def test_a_heartbeat_with_a_status_that_cannot_be_read_changes_no_container(cluster):
+    node = cluster.node()
+    (first, second) = await running(cluster, node)
+    node.statuses = {first: 0}
+    node.unreadable = [b"\xff"]
+    with pytest.raises(DecodeError):
+        node.beat()
+    await cluster.settled()
+    assert set(cluster.state.nodes["h1:1"].containers) == {first, second}
+    node.unreadable = []
+    assert node.beat().nodeAction == NORMAL
+    await cluster.settled()
+    assert not {first, second} & set(cluster.state.nodes["h1:1"].containers)
 
 
 async def test_what_a_node_uses_is_a_part_of_its_machine_if_it_says_how_large_that_is(cluster):

@@ -36,6 +36,13 @@ PROTOCOLS: Mapping[str, str] = {
 """A protocol's name on the wire, and the service of the .proto files that it names."""
 
 
+UNREAD: Mapping[str, tuple[str, ...]] = {
+    "NodeStatusProto": ("containersStatuses", "containers_utilization", "node_utilization"),
+}
+"""Fields whose messages stay `bytes` here, which travel alike. A heartbeat repeats the same ones
+every second for each container of a node: they are compared, and parsed once they differ."""
+
+
 class Method(Struct, frozen=True):
     """One method of a protocol: its name on the wire and the classes of its messages."""
 
@@ -49,9 +56,19 @@ def shipped() -> bytes:
     return (files(__package__) / "files" / "hadoop.desc").read_bytes()
 
 
+def with_bytes(files: descriptor_pb2.FileDescriptorSet) -> descriptor_pb2.FileDescriptorSet:
+    """Hadoop's files as they are used here: the fields of `UNREAD` are bytes."""
+    for message in (message for file in files.file for message in file.message_type):
+        for field in message.field:
+            if field.name in UNREAD.get(message.name, ()):
+                field.type = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
+                field.ClearField("type_name")
+    return files
+
+
 def _pool() -> Any:
     pool = descriptor_pool.DescriptorPool()
-    for file in descriptor_pb2.FileDescriptorSet.FromString(shipped()).file:
+    for file in with_bytes(descriptor_pb2.FileDescriptorSet.FromString(shipped())).file:
         _check_texts(file)
         pool.AddSerializedFile(file.SerializeToString())
     return pool

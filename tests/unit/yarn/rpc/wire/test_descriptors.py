@@ -35,7 +35,9 @@ def test_every_protocol_has_the_methods_of_hadoop_3_4() -> None:
 
 def test_type_checkers_know_the_messages_of_the_descriptors() -> None:
     stub = Path(messages.__file__).with_suffix(".pyi").read_text()
-    assert stub == stub_of(FileDescriptorSet.FromString(descriptors.shipped()))
+    assert stub == stub_of(
+        descriptors.with_bytes(FileDescriptorSet.FromString(descriptors.shipped()))
+    )
 
 
 def test_a_method_makes_its_own_messages() -> None:
