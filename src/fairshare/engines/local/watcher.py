@@ -76,6 +76,7 @@ class Watcher:
         self._words: deque[Callable[[], None]] = deque()
         self._postponed: list[Callable[[], None]] = []
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._woken = False
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._ending = False
         self._ending_when_empty = False
@@ -85,7 +86,11 @@ class Watcher:
     def post(self, word: Callable[[], None]) -> None:
         """Run a function in the thread soon; called from any thread."""
         self._words.append(word)
-        os.eventfd_write(self._wake, 1)
+        # Orders come in batches: the thread wakes for the first. Each further wake would let it run
+        # in the middle of the batch, and the server's thread wait.
+        if not self._woken:
+            self._woken = True
+            os.eventfd_write(self._wake, 1)
 
     # ---- before and after the thread runs
 
@@ -262,6 +267,7 @@ class Watcher:
             if key.fd == self._wake:
                 with contextlib.suppress(BlockingIOError):
                     os.eventfd_read(self._wake)
+                self._woken = False  # only now: what is posted before is among the words below
             elif isinstance(key.data, Watched):
                 self._liveness.settle(key.data)
             else:
