@@ -166,9 +166,12 @@ def _print_columns(
     chosen = [name.strip().lower().replace("_", "-") for name in form.split(",")]
     for name in chosen:
         if name not in columns_by_name and name not in fields:
-            _refuse(
-                name,
-                [*columns_by_name, *(field for field in fields if field not in columns_by_name)],
+            names = [*columns_by_name, *(field for field in fields if field not in columns_by_name)]
+            near = nearest(name, [*names, TABLE, CSV, JSON])
+            advice = f"did you mean {near}? " if near else ""
+            raise click.UsageError(
+                f"--format: there is no column {name!r}: {advice}Write table, csv, json, or some of"
+                f" {', '.join(names)}"
             )
     shown = [
         Shown(
@@ -189,13 +192,4 @@ def field_column(name: str, field: str) -> Shown[Any]:
     title = name.capitalize().replace("-", " ")
     return Shown(
         title, whole=True, of=lambda row: field_text(field, getattr(row, field)) or NOTHING
-    )
-
-
-def _refuse(name: str, names: Sequence[str]) -> None:
-    near = nearest(name, [*names, TABLE, CSV, JSON])
-    advice = f"did you mean {near}? " if near else ""
-    raise click.UsageError(
-        f"--format: there is no column {name!r}: {advice}Write table, csv, json, or some of"
-        f" {', '.join(names)}"
     )

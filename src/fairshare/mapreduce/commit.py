@@ -7,7 +7,6 @@ marks the job as successful, and finally removes the temporary files.
 import contextlib
 import shutil
 import time
-from pathlib import Path
 
 from fairshare.mapreduce.counters import Counters
 from fairshare.mapreduce.job import COUNTERS, MAP, REDUCE, RESULT, Job, Layout, TaskFailed
@@ -27,19 +26,15 @@ def commit(layout: Layout) -> None:
             raise TaskFailed(f"{', '.join(lost)}: no task has committed it; was it removed?")
         folders = [layout.task(MAP, index) for index in range(job.maps)]
         folders += [layout.task(REDUCE, index) for index in range(job.reduces)]
-        _write_counters(layout, folders)
+        total = Counters.total(folder / COUNTERS for folder in folders)
+        draft = layout.temporary / COUNTERS
+        total.write(draft)
+        draft.replace(layout.counters)
         for file, part in parts:
             with contextlib.suppress(FileNotFoundError):  # renamed by an earlier attempt
                 file.replace(part)
         layout.success.touch()
     shutil.rmtree(layout.temporary, ignore_errors=True)
-
-
-def _write_counters(layout: Layout, folders: list[Path]) -> None:
-    total = Counters.total(folder / COUNTERS for folder in folders)
-    draft = layout.temporary / COUNTERS
-    total.write(draft)
-    draft.replace(layout.counters)
 
 
 def clear(layout: Layout) -> None:

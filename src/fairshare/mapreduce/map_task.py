@@ -175,7 +175,12 @@ class MapTask:
         elif self._job.reduces:
             self._map_command()
         else:
-            self._write_command()
+            result = self._folder / RESULT
+            with result.open("wb") as file:
+                command = self._command("mapper", self._job.mapper, self._input(), stdout=file)
+                with command:
+                    command.end()
+            self._count_part(result)
 
     def _input(self) -> Iterator[bytes]:
         """The bytes of the split, which end with a line feed; counts them."""
@@ -199,14 +204,6 @@ class MapTask:
 
     def _command(self, role: str, line: str, parts: Iterable[bytes], **more: Any) -> Command:
         return Command(line, role, self._job, parts, self._reporter, self._environment, **more)
-
-    def _write_command(self) -> None:
-        result = self._folder / RESULT
-        with result.open("wb") as file:
-            command = self._command("mapper", self._job.mapper, self._input(), stdout=file)
-            with command:
-                command.end()
-        self._count_part(result)
 
     def _map_command(self) -> None:
         job = self._job

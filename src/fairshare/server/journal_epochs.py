@@ -120,16 +120,14 @@ class GivenNumbers:
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.open(self._path, flags, 0o600)
-            self._read(os.pread(self._file, _SIZE, 0))
+            content = os.pread(self._file, _SIZE, 0)
+            try:
+                self._sequence = int(content[:_DIGITS])
+                self._noted = msgspec.json.decode(content[_DIGITS:].strip(), type=_Noted)
+            except ValueError:  # a new file, or a damaged one
+                self._sequence, self._noted = 0, None
         except OSError as error:
             raise self._trouble(error) from error
-
-    def _read(self, content: bytes) -> None:
-        try:
-            self._sequence = int(content[:_DIGITS])
-            self._noted = msgspec.json.decode(content[_DIGITS:].strip(), type=_Noted)
-        except ValueError:  # a new file, or a damaged one
-            self._sequence, self._noted = 0, None
 
     def begin(
         self,

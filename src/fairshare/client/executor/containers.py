@@ -12,7 +12,7 @@ from pathlib import Path
 from fairshare.client.answers import Application, Task
 from fairshare.client.errors import Refused
 from fairshare.client.executor.calls import Batch, Call, Load, Sender, State, verdicts
-from fairshare.client.executor.remote import SKIPPED, Outcome, group_callable, value_or_error
+from fairshare.client.executor.remote import SKIPPED, group_callable, value_or_error
 from fairshare.client.waiting import SERVICE_UNAVAILABLE, Patience
 
 MOST_CALLS = 1_000
@@ -166,14 +166,12 @@ class Containers:
         call.container = task.container if task.state == "RUNNING" else None
         if task.state == "SUCCEEDED":
             if not call.future.done():
-                self._take(call, self._sender.client.result(task.container or ""))
+                outcome = self._sender.client.result(task.container or "")
+                if outcome[0] != SKIPPED:
+                    self._state.settle(call, *value_or_error(outcome))
             with self._state.turn:
                 batch.settled.add(task.index)
                 self._state.turn.notify_all()
-
-    def _take(self, call: Call, outcome: Outcome) -> None:
-        if outcome[0] != SKIPPED:
-            self._state.settle(call, *value_or_error(outcome))
 
     def _break(self, batch: Batch, application: Application, tasks: tuple[Task, ...]) -> None:
         """An application has ended badly. Calls that did not cause it are submitted again."""

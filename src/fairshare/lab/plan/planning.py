@@ -278,7 +278,9 @@ class Changed(msgspec.Struct, frozen=True):
         if base.origin is not None and self.proposal.scheduler != base.scheduler:
             asked, left_out = restated(asked, self.settings)
         if isinstance(self.proposal, Proposal) and self.proposal.names:
-            asked = _renamed(asked, self.proposal.names)
+            # The history with queues under other names.
+            entries = tuple(_with_names(entry, self.proposal.names) for entry in asked.entries)
+            asked = msgspec.structs.replace(asked, entries=entries)
         branch = Branch(
             asked,
             scheduler=self.proposal.scheduler,
@@ -550,12 +552,6 @@ class _Simulation:
             intervals = self._collection.intervals(self._rerun.now_ms)
             self.outcomes.received = received(intervals, self._state.none)
         return self.outcomes
-
-
-def _renamed(world: World, names: Mapping[str, str]) -> World:
-    """The history with queues under other names."""
-    entries = tuple(_with_names(entry, names) for entry in world.entries)
-    return msgspec.structs.replace(world, entries=entries)
 
 
 def _with_names(entry: Entry, names: Mapping[str, str]) -> Entry:

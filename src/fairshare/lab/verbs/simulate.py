@@ -249,7 +249,16 @@ def command(**values: Any) -> None:
     if report is None:
         _several(setup, options.seeds or 1, as_json=options.as_json)
     else:
-        _show(options, report, watch)
+        # Print the report, write its files, and exit with the code for it.
+        if options.as_json:
+            click.echo(encode(report), nl=False)
+        else:
+            for line in rejections(report, of_trace=options.trace is not None):
+                click.echo(plain(line))
+            console = open_console()
+            print_all(console, *report_parts(console, report))
+        _write_files(options, report)
+        _finish(report, watch, ends=options.until is None)
 
 
 def _setup(options: Options, configuration: Configuration) -> Setup:
@@ -310,19 +319,6 @@ def _once(setup: Setup, options: Options, watch: Watch) -> Report:
         return simulate(setup, options.seed, journal, watch, watch.hurries, observers)
     finally:
         journal.close()
-
-
-def _show(options: Options, report: Report, watch: Watch) -> None:
-    """Print the report, write its files, and exit with the code for it."""
-    if options.as_json:
-        click.echo(encode(report), nl=False)
-    else:
-        for line in rejections(report, of_trace=options.trace is not None):
-            click.echo(plain(line))
-        console = open_console()
-        print_all(console, *report_parts(console, report))
-    _write_files(options, report)
-    _finish(report, watch, ends=options.until is None)
 
 
 def _write_files(options: Options, report: Report) -> None:

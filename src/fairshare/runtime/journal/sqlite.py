@@ -159,7 +159,14 @@ class SqliteJournal:
             if read_only and not self.path.exists():
                 raise JournalError(f"{self.path} does not exist: name a server's state directory")
             suspicious = not read_only and self._to_be_checked()
-            self._connection = self._open(read_only)
+            mode = "ro" if read_only else "rwc"
+            # Only one thread at a time uses it, but not always the thread that opened it.
+            self._connection = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+            )
             self._prepare(self._connection, read_only)
             if suspicious:
                 self._check_pages(self._connection)
@@ -366,7 +373,11 @@ class SqliteJournal:
             # finish.
             connection.execute("BEGIN")
             try:
-                self._check_rows()
+                # Raise JournalError for the first damaged row of records and snapshots.
+                for _ in self.checked_rows():
+                    pass
+                for sequence in self.snapshots():
+                    self.snapshot(sequence)
                 copy = sqlite3.connect(target)
                 connection.backup(copy, pages=-1)
             finally:
@@ -419,13 +430,6 @@ class SqliteJournal:
                 " file from a copy (`fairshare backup` makes them)"
             )
 
-    def _check_rows(self) -> None:
-        """Raise JournalError for the first damaged row of records and snapshots."""
-        for _ in self.checked_rows():
-            pass
-        for sequence in self.snapshots():
-            self.snapshot(sequence)
-
     def close(self) -> None:
         """Close the file and release the lock."""
         self._records.clear()
@@ -440,16 +444,6 @@ class SqliteJournal:
         if self._connection is None:
             raise JournalError(f"{self.path}: the journal is closed")
         return self._connection
-
-    def _open(self, read_only: bool) -> sqlite3.Connection:
-        mode = "ro" if read_only else "rwc"
-        # Only one thread at a time uses it, but not always the thread that opened it.
-        return sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-        )
 
     def _to_be_checked(self) -> bool:
         """Whether the whole file must be checked first. Must be called before opening it, which

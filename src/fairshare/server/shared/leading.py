@@ -163,7 +163,10 @@ class LeadingState:
         body = zlib.compress(msgspec.msgpack.encode(statements), 1)
         with self._changing:
             if part in self._doubtful:
-                self._keep_image(part)
+                self._number += 1
+                self._written(self._side, partial(self._put_image, part, self._number))
+                self._doubtful.discard(part)
+                self._grown[part] = 0
             self._number += 1
             number = self._number
             add = partial(tables.change, epoch=self.epoch, number=number, part=part, body=body)
@@ -182,12 +185,6 @@ class LeadingState:
         """The content of a side file counts, and not its changes."""
         with self._changing:
             self._doubtful.add(part)
-
-    def _keep_image(self, part: str) -> None:
-        self._number += 1
-        self._written(self._side, partial(self._put_image, part, self._number))
-        self._doubtful.discard(part)
-        self._grown[part] = 0
 
     def _put_image(self, part: str, number: int | None, connection: Connection) -> None:
         """Keep the whole of a side file, and delete the changes that it has: up to `number`, or to

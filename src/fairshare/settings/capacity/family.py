@@ -32,7 +32,6 @@ from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.raising import Raise
 from fairshare.settings.resource_types import cluster_of, with_maximum
 from fairshare.settings.shell import FILE as SHELL_FILE
-from fairshare.settings.shell import ShellSettings
 from fairshare.settings.site import Site
 from fairshare.settings.site_files import FileReader, file_reader
 
@@ -152,7 +151,15 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
         found = capacity_reading.collect_capacity(
             source.site, problems, name, file_reader(source.directory)
         )
-        labelled = _with_labels(found, source.shell, source.directory, problems)
+        # The settings with the node labels of fairshare.toml.
+        tables = source.shell.labels
+        if tables.labels and not found.labels_enabled:
+            problems.error(
+                Place(str(source.directory / SHELL_FILE)),
+                "node-labels",
+                f"[labels] needs {nodes.ENABLED} in yarn-site.xml",
+            )
+        labelled = msgspec.structs.replace(found, labels=tables.labels, label_of_node=tables.nodes)
         return ReadSettings(labelled, None, auto_refresh_ms)
 
     def read_texts(self, site: Site, files: Mapping[str, str]) -> CapacitySettings:
@@ -295,17 +302,3 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
 
 def _apply(subject: "CapacitySubject", problems: Problems) -> None:
     lint_rules.apply_rules(capacity_lint.RULES, subject, problems)
-
-
-def _with_labels(
-    capacity: CapacitySettings, settings: ShellSettings, directory: Path, problems: Problems
-) -> CapacitySettings:
-    """The settings with the node labels of fairshare.toml."""
-    tables = settings.labels
-    if tables.labels and not capacity.labels_enabled:
-        problems.error(
-            Place(str(directory / SHELL_FILE)),
-            "node-labels",
-            f"[labels] needs {nodes.ENABLED} in yarn-site.xml",
-        )
-    return msgspec.structs.replace(capacity, labels=tables.labels, label_of_node=tables.nodes)

@@ -55,7 +55,14 @@ def read_capacity_text(
     if _is_vector(text):
         return _vector(text, types, skipped, legacy)
     if text.endswith("w"):
-        return _weight(text)
+        weight = literals.single(text[: text.index("w")])
+        if weight == -1:
+            return None
+        if not 0 <= weight <= _LARGEST_WEIGHT:
+            raise ValueError(
+                f"Illegal weight={weight:g}: it must be 0 to {_LARGEST_WEIGHT:g}, or -1 for none"
+            )
+        return Weight(weight)
     percent = literals.single(text)
     if not 0 <= percent <= 100:
         raise ValueError(f"Illegal capacity of {percent:g}: it must be 0 to 100 percent")
@@ -122,17 +129,6 @@ def _is_newer(text: str) -> bool:
     return "%" in text and bool(_VECTOR.fullmatch(without_blanks))
 
 
-def _weight(text: str) -> Weight | None:
-    weight = literals.single(text[: text.index("w")])
-    if weight == -1:
-        return None
-    if not 0 <= weight <= _LARGEST_WEIGHT:
-        raise ValueError(
-            f"Illegal weight={weight:g}: it must be 0 to {_LARGEST_WEIGHT:g}, or -1 for none"
-        )
-    return Weight(weight)
-
-
 def _vector(text: str, types: ResourceTypes, skipped: Skipped, legacy: bool) -> Vector:
     """The amounts of a text in brackets, in the order of the types; 0 of what it does not name."""
     body = text.strip("[]\n") if legacy else text.replace(" ", "").strip("[]\n")
@@ -157,7 +153,9 @@ def _vector(text: str, types: ResourceTypes, skipped: Skipped, legacy: bool) -> 
 def _legacy_amount(written: str, skipped: Skipped) -> Amount | None:
     """A whole number with a unit, which counts in MiB whatever the type
     (Hadoop: CapacitySchedulerConfiguration.getMinimumResourceRequirement)."""
-    unit = _unit(written)
+    # The letters at the end: `_unit("10Gi") == "Gi"`.
+    match = re.search(r"[A-Za-z]+$", written)
+    unit = match.group() if match else ""
     if not units.is_unit(unit):
         skipped(f"{written!r} has the unknown unit {unit!r}: this part has no effect")
         return None
@@ -182,12 +180,6 @@ def _amount(written: str, skipped: Skipped) -> Amount:
         skipped(f"{written!r} has the unknown unit {suffix!r}: it counts as if it had none")
         suffix = ""
     return Amount(units.convert(int(value), suffix, _MEMORY_UNIT) if suffix else int(value))
-
-
-def _unit(written: str) -> str:
-    """The letters at the end: `_unit("10Gi") == "Gi"`."""
-    match = re.search(r"[A-Za-z]+$", written)
-    return match.group() if match else ""
 
 
 _GROUP: Final = re.compile(r"\[([^\]]+)")

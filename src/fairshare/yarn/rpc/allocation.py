@@ -26,7 +26,6 @@ from fairshare.core.model.events import (
 )
 from fairshare.core.model.identifiers import (
     NUMBER_MASK,
-    ApplicationId,
     ContainerId,
     application_of,
     attempt_of,
@@ -85,7 +84,11 @@ def inputs_of(request: AllocateRequestProto, application: Application, state: St
     ):
         return []
     _check_scheduling_requests(request, application, state)
-    blacklist = _blacklist(request.blacklist_request, application.id)
+    message = request.blacklist_request
+    if ANYWHERE in message.blacklist_additions:
+        raise RpcError(INVALID_BLACKLIST_REQUEST, "Cannot add * to the blacklist!")
+    add, remove = message.blacklist_additions, message.blacklist_removals
+    blacklist = ChangeBlacklist(application.id, tuple(add), tuple(remove))
     released = _released(request.release, application, state)
     asked = [requested(one, state.types) for one in request.ask]
     inputs: list[Input] = [ReleaseContainers(application.id, (one,)) for one in released]
@@ -173,13 +176,6 @@ def _released(
         if container in application.containers:
             found[container] = None
     return list(found)
-
-
-def _blacklist(message: ResourceBlacklistRequestProto, number: ApplicationId) -> ChangeBlacklist:
-    if ANYWHERE in message.blacklist_additions:
-        raise RpcError(INVALID_BLACKLIST_REQUEST, "Cannot add * to the blacklist!")
-    add, remove = message.blacklist_additions, message.blacklist_removals
-    return ChangeBlacklist(number, tuple(add), tuple(remove))
 
 
 def _names_places(message: ResourceBlacklistRequestProto) -> bool:

@@ -273,16 +273,13 @@ class Clients:
             raise
         found = gateway.scheduler.state.applications.get(context.application_id.id)
         if found is not None:
-            self._raise_refusal(found, name)
+            # Raise what a client gets at once; other refusals it finds in the report.
+            denial = denial_of(self._gateway, found, name)
+            if denial:
+                raise Denied(denial)
+            if self._gateway.attempt_history.of(found.id).refusal in _LABEL_REFUSALS:
+                raise RpcError(INVALID_LABEL_REQUEST, found.diagnostics)
         return answer
-
-    def _raise_refusal(self, application: Application, name: str) -> None:
-        """Raise what a client gets at once; other refusals it finds in the report."""
-        denial = denial_of(self._gateway, application, name)
-        if denial:
-            raise Denied(denial)
-        if self._gateway.attempt_history.of(application.id).refusal in _LABEL_REFUSALS:
-            raise RpcError(INVALID_LABEL_REQUEST, application.diagnostics)
 
     # Reports.
 

@@ -77,7 +77,12 @@ class ContainerReports:
             if status in before:
                 continue
             if container is None:
-                self._report_foreign(node, message)
+                if message.state == _COMPLETE:
+                    self._forget(node, message.container_id)
+                else:
+                    self._log_unknown(node, records.container_text(message.container_id))
+                    node.foreign.append(message.container_id)
+                    node.busy = True
             elif message.state == _COMPLETE:
                 self._report_end(node, state, container, message, inputs)
             else:
@@ -162,14 +167,6 @@ class ContainerReports:
             if node is not None:
                 node.finished.append(message)
                 node.busy = True
-
-    def _report_foreign(self, node: RegisteredNode, message: ContainerStatusProto) -> None:
-        if message.state == _COMPLETE:
-            self._forget(node, message.container_id)
-        else:
-            self._log_unknown(node, records.container_text(message.container_id))
-            node.foreign.append(message.container_id)
-            node.busy = True
 
     def _log_unknown(self, node: RegisteredNode, name: str) -> None:
         words = f"node {node.name} runs {name}, which nothing here granted: it is to stop it"

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerCompleted, Event
-from fairshare.core.model.identifiers import ApplicationId, ContainerId
+from fairshare.core.model.identifiers import ContainerId
 from fairshare.core.model.inputs import (
     ContainerExited,
     Input,
@@ -196,7 +196,10 @@ class Masters:
             return repeated
         with self._noted(application):
             inputs = allocation.inputs_of(request, application, self._state)
-        self._report_progress(application, request.progress)
+        if not math.isnan(request.progress):
+            attempts = self._server.projections.attempts
+            if attempts.report_progress(application.id, request.progress):
+                self._server.unrecorded_changes.note(application.id)
         if inputs:
             return self._allocate_in_turn(context, request)
         self.deliveries.received(deliveries)
@@ -268,7 +271,13 @@ class Masters:
             heard_ms, master = deliveries.heard_ms, deliveries.master
             if heard_ms is not None and master is not None and now_ms - heard_ms > expiry_ms:
                 deliveries.heard_ms = None
-                self._expire(number, deliveries.attempt, master)
+                name = records.attempt_text(
+                    records.attempt_id_message(self._state.epoch_ms, number, deliveries.attempt)
+                )
+                reason = f"ApplicationMaster for attempt {name} timed out"
+                _log.warning("%s", reason)
+                self._service.observe([ContainerExited(master, NO_EXIT, reason)])
+                self._server.engine.stop(master)  # a reported exit alone stops nothing
 
     # How.
 
@@ -282,15 +291,6 @@ class Masters:
             return False
         ended = ContainerCompleted(container, record.exit_code, record.diagnostics)
         return self.deliveries.recover_end(ended)
-
-    def _expire(self, application: ApplicationId, attempt: int, master: ContainerId) -> None:
-        name = records.attempt_text(
-            records.attempt_id_message(self._state.epoch_ms, application, attempt)
-        )
-        reason = f"ApplicationMaster for attempt {name} timed out"
-        _log.warning("%s", reason)
-        self._service.observe([ContainerExited(master, NO_EXIT, reason)])
-        self._server.engine.stop(master)  # a reported exit alone stops nothing
 
     def _attempt(self, context: CallContext) -> Application:
         """The application of the attempt that calls; raises RpcError if the attempt is over."""
@@ -397,12 +397,6 @@ class Masters:
         for result in results:
             if isinstance(result, InputError) and result.code != "unknown-container":
                 raise _rpc_error(result)
-
-    def _report_progress(self, application: Application, fraction: float) -> None:
-        if not math.isnan(fraction):
-            attempts = self._server.projections.attempts
-            if attempts.report_progress(application.id, fraction):
-                self._server.unrecorded_changes.note(application.id)
 
     # Answers.
 

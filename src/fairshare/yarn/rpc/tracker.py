@@ -167,7 +167,14 @@ class Tracker:
         status = request.node_status
         node = self.nodes.get(records.node_name(status.node_id))
         if node is None:
-            return self._answer_unknown_node(records.node_name(status.node_id)[:_LONGEST_NAME])
+            name = records.node_name(status.node_id)[:_LONGEST_NAME]
+            drain = self._state.drains.get(name)
+            host = name.rpartition(":")[0] or name
+            if (drain is not None and drain.deadline_ms is not None) or not self._settings.allowed(
+                host
+            ):
+                return command(SHUTDOWN, f"Disallowed NodeManager nodeId: {name} hostname: {host}")
+            return command(RESYNC, f"Node not found resyncing {name}")
         self.nodes.heard(node, self._ticks_ms())
         response_id = status.response_id
         if response_id != node.response_id:
@@ -258,29 +265,18 @@ class Tracker:
 
     # How.
 
-    def _answer_unknown_node(self, name: str) -> NodeHeartbeatResponseProto:
-        drain = self._state.drains.get(name)
-        host = name.rpartition(":")[0] or name
-        if (drain is not None and drain.deadline_ms is not None) or not self._settings.allowed(
-            host
-        ):
-            return command(SHUTDOWN, f"Disallowed NodeManager nodeId: {name} hostname: {host}")
-        return command(RESYNC, f"Node not found resyncing {name}")
-
     def _answer_late(self, node: RegisteredNode, response_id: int) -> NodeHeartbeatResponseProto:
         """A node that is further behind, or ahead, registers again with all its containers."""
-        self._drop(node.name)
-        return command(
-            RESYNC,
-            f"Too far behind rm response id:{node.response_id} nm response id:{response_id}",
-        )
-
-    def _drop(self, name: str) -> None:
-        """A node must register again; until then nothing is allocated on it."""
+        # A node must register again; until then nothing is allocated on it.
+        name = node.name
         self.nodes.remove(name)
         if name in self._state.nodes:
             self._liveness.left(name, comes_back=True)
             self._service.set_silent(name)
+        return command(
+            RESYNC,
+            f"Too far behind rm response id:{node.response_id} nm response id:{response_id}",
+        )
 
     def _take_changes(
         self, node: RegisteredNode, health: NodeHealthStatusProto, statuses: list[bytes]

@@ -198,7 +198,9 @@ def read_swf(path: Path, options: ReaderOptions, problems: Problems) -> Workload
         words = f"MaxNodes is {header.nodes}, and at most {counted(MOST, 'node')} are simulated"
         problems.error(Place(file), "workload", words)
     elif not nodes and header.nodes:
-        nodes = _nodes_of_header(header, options)
+        processors = -(-max(header.processors, header.nodes) // header.nodes)
+        total = _vector(options.types, processors * options.memory_per_processor_mb, processors)
+        nodes = alike(header.nodes, total)
         notes.append(
             f"The header speaks of {counted(len(nodes), 'node')}; each has"
             f" {options.memory_per_processor_mb} MB for each processor, which it does not say."
@@ -271,12 +273,6 @@ def _queue(job: Job, header: Header, options: ReaderOptions) -> str:
     if not name and number < 0:
         return "default"
     return _LOCAL.sub("_", name) or f"{word}{number}"
-
-
-def _nodes_of_header(header: Header, options: ReaderOptions) -> tuple[NodeJoined, ...]:
-    processors = -(-max(header.processors, header.nodes) // header.nodes)
-    total = _vector(options.types, processors * options.memory_per_processor_mb, processors)
-    return alike(header.nodes, total)
 
 
 def _machines(path: Path, types: ResourceTypes, problems: Problems) -> tuple[NodeJoined, ...]:

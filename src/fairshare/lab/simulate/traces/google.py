@@ -405,15 +405,11 @@ def _collected(tables: Tables) -> tuple[dict[str, _Job], int]:
                     " of task_events or instance_events alone"
                 )
             task = job.tasks[event.task] = _Task(event.cpu, event.memory)
-        _follow(task, event, at_us)
+        if event.kind == "start":
+            task.began_us = at_us
+        elif event.kind == "end" and task.began_us >= 0:
+            task.run_ms = max(0, at_us - task.began_us) // 1000
+            task.began_us = -1
+        if not task.cpu and not task.memory:
+            task.cpu, task.memory = event.cpu, event.memory
     return jobs, end_us
-
-
-def _follow(task: _Task, event: TaskEvent, at_us: int) -> None:
-    if event.kind == "start":
-        task.began_us = at_us
-    elif event.kind == "end" and task.began_us >= 0:
-        task.run_ms = max(0, at_us - task.began_us) // 1000
-        task.began_us = -1
-    if not task.cpu and not task.memory:
-        task.cpu, task.memory = event.cpu, event.memory

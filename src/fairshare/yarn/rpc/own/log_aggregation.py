@@ -36,7 +36,6 @@ from fairshare.core.model.identifiers import (
 from fairshare.core.record import Record
 from fairshare.engines.local.directories import ContainerDirectory
 from fairshare.engines.rights import Rights, acting_as
-from fairshare.runtime.observers import Observers
 from fairshare.server.log_aggregation import FAILED, RUNNING, SUCCEEDED
 from fairshare.server.server import LiveServer
 from fairshare.settings.nodes import RemoteLogs
@@ -229,14 +228,12 @@ class OwnLogAggregation:
         """Follow the records. Applications that ended before are looked at again."""
         for application in self._server.service.state.applications.values():
             self._follow(application)
-        self._subscribe(self._server.observers)
-        self._server.background.start("log-aggregation", self._work)
-
-    def _subscribe(self, observers: Observers) -> None:
+        observers = self._server.observers
         observers.events(self._launched, ContainerLaunched)
         observers.events(self._completed, ContainerCompleted)
         observers.events(lambda _, event: self._look(event.application), ApplicationEnded)
         observers.events(self._forgotten, ApplicationsForgotten)
+        self._server.background.start("log-aggregation", self._work)
 
     def _launched(self, record: Record, event: ContainerLaunched) -> None:
         application = self._server.service.state.applications.get(application_of(event.container))

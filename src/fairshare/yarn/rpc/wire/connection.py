@@ -170,12 +170,10 @@ class Connection(asyncio.Protocol):
             self._forget_buffer()
         elif at < len(data):
             if not self._buffer:
-                self._since_s = self._unfinished_since()
+                # Before the login the time counts from the start, after it from the unfinished
+                # call.
+                self._since_s = self._server.now_s() if self._state is State.OPEN else self._since_s
             self._buffer += data[at:]
-
-    def _unfinished_since(self) -> float:
-        """Before the login the time counts from the start, after it from the unfinished call."""
-        return self._server.now_s() if self._state is State.OPEN else self._since_s
 
     def _take(self, data: bytes, at: int) -> int:
         """Serve what begins at `at`; the bytes taken, 0 if it is not whole."""
