@@ -55,19 +55,26 @@ async def list_queues(request: Request) -> Response:
     instant is `at_ms`. 404 if no remembered state is that old.
     """
     parameters = read_parameters(request)
-    server = server_of(request)
-    service = server.service
+    at_ms, queues, total, shares = await _at(request, parameters)
+    types = server_of(request).service.state.types
+    rows = [queue_row(view, shares.of(view), types) async for view in sliced(queues)]
+    return answer(Queues(at_ms=at_ms, total=types.mapping(total), queues=tuple(rows)))
+
+
+async def _at(
+    request: Request, parameters: Mapping[str, str]
+) -> tuple[int | None, Sequence[QueueView], Resource, Shares]:
+    """The queues at the instant that the caller names, or now; with the total and their shares."""
+    service = server_of(request).service
     types = service.state.types
-    if "at" not in parameters:
-        queues = await made_in_slices(service.views.queues_in_steps())
-        total = service.views.cluster.total
-        queues = with_past(service.state, queues, service.now_ms())
-        shares = Shares(queues, total, types, beside_demand(service.state))
-        return answer(await _queues(None, queues, total, types, shares))
-    moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
-    queues, total = moment.queues, moment.cluster.total
-    shares = Shares(queues, total, types)
-    return answer(await _queues(moment.at_ms, queues, total, types, shares))
+    if "at" in parameters:
+        moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
+        total = moment.cluster.total
+        return moment.at_ms, moment.queues, total, Shares(moment.queues, total, types)
+    queues = await made_in_slices(service.views.queues_in_steps())
+    total = service.views.cluster.total
+    queues = with_past(service.state, queues, service.now_ms())
+    return None, queues, total, Shares(queues, total, types, beside_demand(service.state))
 
 
 def moment_at(request: Request, at_ms: int) -> PastView:
@@ -77,18 +84,6 @@ def moment_at(request: Request, at_ms: int) -> PastView:
     if moment is None:
         raise moments.unknown(at_ms)
     return moment
-
-
-async def _queues(
-    at_ms: int | None,
-    queues: tuple[QueueView, ...],
-    total: Resource,
-    types: ResourceTypes,
-    shares: Shares,
-) -> Queues:
-    """The rows, made in slices of views that stay as they are."""
-    rows = [queue_row(view, shares.of(view), types) async for view in sliced(queues)]
-    return Queues(at_ms=at_ms, total=types.mapping(total), queues=tuple(rows))
 
 
 def queue_row(view: QueueView, share: Share, types: ResourceTypes) -> Queue:
@@ -243,19 +238,9 @@ async def show_tree(request: Request) -> Response:
     something.
     """
     parameters = read_parameters(request)
-    server = server_of(request)
-    service = server.service
+    service = server_of(request).service
     types = service.state.types
-    at_ms = None
-    if "at" in parameters:
-        moment = moment_at(request, whole_number(parameters, "at", 0, 2**63 - 1))
-        queues, total, at_ms = moment.queues, moment.cluster.total, moment.at_ms
-        reckoned = Shares(queues, total, types)
-    else:
-        queues = await made_in_slices(service.views.queues_in_steps())
-        total = service.views.cluster.total
-        queues = with_past(service.state, queues, service.now_ms())
-        reckoned = Shares(queues, total, types, beside_demand(service.state))
+    at_ms, queues, total, reckoned = await _at(request, parameters)
     shares = {view.name: reckoned.of(view) async for view in sliced(queues)}
     shown: Collection[str] = shares
     if len(queues) > ALL_UP_TO:

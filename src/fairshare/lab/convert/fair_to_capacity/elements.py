@@ -271,44 +271,22 @@ def convert_access(source: Source, draft: Draft) -> None:
 def convert_limits(source: Source, tree: Tree, draft: Draft) -> None:
     """The limits of the whole file: applications of queues and users, masters, waiting."""
     allocations = source.settings.allocations
-    if allocations.queue_max_applications_default != NO_LIMIT:
-        most = allocations.queue_max_applications_default
-        became = draft.set("max-parallel-apps", str(max(most, 0)))
-        draft.note(
-            "",
-            "running-applications",
-            "queueMaxAppsDefault",
-            str(most),
-            "kept",
-            became,
-            "holds for every queue that says nothing itself, root and parents too",
-            source.place("", "queueMaxAppsDefault"),
-        )
-    if allocations.user_max_applications_default != NO_LIMIT:
-        most = allocations.user_max_applications_default
-        became = draft.set("user.max-parallel-apps", str(max(most, 0)))
-        draft.note(
-            "",
-            "users-applications",
-            "userMaxAppsDefault",
-            str(most),
-            "kept",
-            became,
-            "counts over all queues",
-            source.place("", "userMaxAppsDefault"),
-        )
+
+    def keep(kind: str, element: str, most: int, key: str, why: str, at: str) -> None:
+        became = draft.set(key, str(max(most, 0)))
+        draft.note("", kind, element, str(most), "kept", became, why, source.place("", at))
+
+    name, most = "queueMaxAppsDefault", allocations.queue_max_applications_default
+    if most != NO_LIMIT:
+        why = "holds for every queue that says nothing itself, root and parents too"
+        keep("running-applications", name, most, "max-parallel-apps", why, name)
+    kind, why = "users-applications", "counts over all queues"
+    name, most = "userMaxAppsDefault", allocations.user_max_applications_default
+    if most != NO_LIMIT:
+        keep(kind, name, most, "user.max-parallel-apps", why, name)
     for user, most in allocations.user_max_applications.items():
-        became = draft.set(f"user.{user}.max-parallel-apps", str(max(most, 0)))
-        draft.note(
-            "",
-            "users-applications",
-            f"user {user} maxRunningApps",
-            str(most),
-            "kept",
-            became,
-            "counts over all queues",
-            source.place("", "user"),
-        )
+        key = f"user.{user}.max-parallel-apps"
+        keep(kind, f"user {user} maxRunningApps", most, key, why, "user")
     share = allocations.queue_max_master_share_default
     text, outcome, why = master_part(share)
     became = draft.set("maximum-am-resource-percent", text)
