@@ -164,7 +164,8 @@ class HeartbeatRounds:
                 self._node_of[event.container] = event.node
                 candidates = self._candidates
                 candidates.changed_nodes[event.node] = None
-                candidates.changed_applications[event.application] = None
+                if not self._asks_for_more(event):
+                    candidates.changed_applications[event.application] = None
                 continue
             effect = effect_of(type(event))
             if effect is not None:
@@ -172,6 +173,18 @@ class HeartbeatRounds:
         if other:
             self._without_effect.clear()  # nodes that beat without effect may be useful again
         return other, granted
+
+    def _asks_for_more(self, event: ContainerAllocated) -> bool:
+        """Whether an application that got a container wants the same as before: more of what it
+        asks for first, anywhere."""
+        attempt = self._state.attempts.get(event.application)
+        if attempt is None or attempt.reservations:
+            return False
+        wanting = attempt.asks.wanting
+        if not wanting:
+            return False
+        key = wanting[0]
+        return not key.places and key.order == (event.priority, event.request)
 
     def _effects_of_kinds(self) -> dict[type, Callable[[Any], None]]:
         """What follows from events, apart from grants. Of all others (a setting, a queue, new

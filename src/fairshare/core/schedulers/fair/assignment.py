@@ -146,7 +146,7 @@ class Heartbeat:
         "_kept",
         "_left",
         "_only_size",
-        "_parts",
+        "_partial",
         "_promised",
         "_refused",
         "_root",
@@ -175,8 +175,7 @@ class Heartbeat:
         self._kept = False  # whether a part of the node is kept for one application
         self._due_ms: int | None = None  # until when others may have that part
         self._booked = bool(state.kept)  # bookings may keep something from others
-        after_ms = state.settings.entitled_after_ms
-        self._parts = None if after_ms is None else PartialReservations(state, step, node, after_ms)
+        self._partial: PartialReservations | None = None  # made when it is asked for
         self._promised: Resource | None = None  # what is kept for those that containers end for
 
     def run(self) -> None:
@@ -235,6 +234,14 @@ class Heartbeat:
                     room = positive(subtract(room, reservation.keeps))
                 kept = add(kept, room)
         return kept if any(kept) else None
+
+    @property
+    def _parts(self) -> PartialReservations | None:
+        """What keeps parts of the node; None: whole nodes are reserved."""
+        after_ms = self.state.settings.entitled_after_ms
+        if self._partial is None and after_ms is not None:
+            self._partial = PartialReservations(self.state, self.step, self.node, after_ms)
+        return self._partial
 
     def _still_starved(self, attempt: FairAttempt) -> bool:
         if any(attempt.min_starvation):
