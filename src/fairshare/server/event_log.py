@@ -55,8 +55,6 @@ from fairshare.core.model.events import (
     SafeModeChanged,
 )
 from fairshare.core.model.identifiers import (
-    ATTEMPT_SHIFT,
-    NUMBER_MASK,
     ApplicationId,
     ContainerId,
     application_name,
@@ -304,8 +302,6 @@ class EventLog:
         self._structured = form == "json"
         self._lines: list[str] = []  # of one commit
         self._documents: list[dict[str, Any]] = []
-        self._attempt = ""  # of the container that was named last: the beginning of its name
-        self._attempt_number = -1
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records."""
@@ -431,11 +427,7 @@ class EventLog:
         return application_name(self._state.epoch_ms, application)
 
     def _container(self, container: ContainerId) -> str:
-        attempt = container >> ATTEMPT_SHIFT
-        if attempt != self._attempt_number:
-            name = container_name(self._state.epoch_ms, container)
-            self._attempt_number, self._attempt = attempt, name[: name.rindex("_") + 1]
-        return f"{self._attempt}{container & NUMBER_MASK:06d}"
+        return container_name(self._state.epoch_ms, container)
 
 
 def _changes(changes: Changes) -> str:

@@ -49,6 +49,10 @@ class Inbox:
     def __bool__(self) -> bool:
         return bool(self._reports or self._calls)
 
+    def report_one(self, report: Input) -> None:
+        """Add an input without an answer."""
+        self._reports.append(Pending(next(self._arrivals), report))
+
     def report(self, reports: Iterable[Input]) -> None:
         """Add inputs without an answer."""
         arrivals = self._arrivals

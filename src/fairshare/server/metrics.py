@@ -177,10 +177,7 @@ class MeasuredJournal:
     def __init__(self, journal: Journal, metrics: Metrics) -> None:
         self._journal = journal
         self._metrics = metrics
-
-    def append(self, record: Record) -> None:
-        """Append a record."""
-        self._journal.append(record)
+        self.append = journal.append
 
     def commit(self) -> None:
         """Commit the appended records, and report the duration."""

@@ -288,7 +288,8 @@ class Service:
         Another thread wakes the loop once for all reports that come before the loop takes them.
         """
         if threading.get_ident() == self._thread:
-            self.observe((observation,))
+            self._inbox.report_one(observation)
+            self._wake.set()
             return
         with self._adding:
             self._from_threads.append(observation)

@@ -6,6 +6,7 @@ in Hadoop's textual form.
 """
 
 import re
+from functools import lru_cache
 
 ApplicationId = int
 ContainerId = int
@@ -61,8 +62,14 @@ def attempt_name(epoch_ms: int, application: ApplicationId, attempt: int) -> str
 
 def container_name(epoch_ms: int, container: ContainerId) -> str:
     """`container_<epoch>_<application>_<attempt>_<number>`, padded as Hadoop does."""
-    application, attempt = container >> APPLICATION_SHIFT, container >> ATTEMPT_SHIFT & 0xFF
-    return f"container_{epoch_ms}_{application:04d}_{attempt:02d}_{container & NUMBER_MASK:06d}"
+    return f"{_of_attempt(epoch_ms, container >> ATTEMPT_SHIFT)}{container & NUMBER_MASK:06d}"
+
+
+@lru_cache(256)
+def _of_attempt(epoch_ms: int, attempt: int) -> str:
+    """How the names of an attempt's containers begin: thousands are made one after the other."""
+    application = attempt >> APPLICATION_SHIFT - ATTEMPT_SHIFT
+    return f"container_{epoch_ms}_{application:04d}_{attempt & 0xFF:02d}_"
 
 
 def parse_application(text: str) -> ApplicationId | None:

@@ -7,7 +7,7 @@ has ended are packed, in about 40 bytes each, and opened for each reader.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
@@ -281,9 +281,9 @@ class ContainerHistory(Projection):
     def _to_change(self, application: ApplicationId) -> ApplicationHistory | None:
         """The history of an application, no longer packed; None if nothing is known."""
         history = self._applications.get(application)
-        if type(history) is PackedHistory:
+        if isinstance(history, PackedHistory):
             history = self._applications[application] = _unpacked(history)
-        return cast("ApplicationHistory | None", history)
+        return history
 
     def pack(self, application: ApplicationId) -> None:
         """Keep the history of an application that has ended in few bytes."""
@@ -302,9 +302,9 @@ class ContainerHistory(Projection):
     def application(self, application: ApplicationId) -> ApplicationHistory:
         """The containers and tasks of one application; empty if nothing is known."""
         history = self._applications.get(application)
-        if type(history) is PackedHistory:
+        if isinstance(history, PackedHistory):
             return history.open()
-        return cast("ApplicationHistory | None", history) or _NOTHING
+        return history or _NOTHING
 
     def on_node(self, node: str, at_ms: int) -> list[ContainerRecord]:
         """The remembered containers that a node had at an instant, in the order of allocation."""
