@@ -37,8 +37,16 @@ PAGE = 500
 PRIVATE = frozenset({"command", "settings", "submission", "requests", "tasks"})
 """Fields of events that are left out; of a submission only its user, name and queue are shown."""
 
-_HARMLESS: set[type[Event]] = set()
-"""The kinds of events, as far as they have come, that have no such field."""
+
+class _PrivateFields(dict[type[Event], tuple[str, ...]]):
+    """Those of each kind of event, as far as they have come."""
+
+    def __missing__(self, kind: type[Event]) -> tuple[str, ...]:
+        self[kind] = names = tuple(name for name in kind.__struct_fields__ if name in PRIVATE)
+        return names
+
+
+_PRIVATE_FIELDS = _PrivateFields()
 
 Line = tuple[int, bytes]
 """A record's number, and its JSON."""
@@ -76,7 +84,7 @@ class EventFeed:
         kept, lines = self._records, self._lines
         for record in records:
             events, line = record.events, None
-            if not _HARMLESS.issuperset(map(type, events)) and _is_private(events):
+            if _is_private(events):
                 line, events = self._line(_shown(record)), ()
             kept.append((record.sequence, record.now_ms, type(record.input).__name__, events))
             lines.append(line)
@@ -149,21 +157,10 @@ def _shown(record: Record) -> ShownRecord:
 def _is_private(events: Iterable[Event]) -> bool:
     """Whether some of these events have private data."""
     for event in events:
-        kind = type(event)
-        if kind in _HARMLESS:
-            continue
-        names = _private_fields(kind)
-        for name in names:  # no any(): it comes for each container
+        for name in _PRIVATE_FIELDS[type(event)]:  # no any(): it comes for each container
             if getattr(event, name):
                 return True
-        if not names:
-            _HARMLESS.add(kind)
     return False
-
-
-@cache
-def _private_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    return tuple(name for name in kind.__struct_fields__ if name in PRIVATE)
 
 
 def document(state: State, event: Event) -> dict[str, Any]:
