@@ -218,7 +218,7 @@ class Collection:
     def report(self, now_ms: int, notes: tuple[str, ...] = ()) -> Report:
         """The report as of an instant; more records may follow."""
         self._known_means.clear()
-        self.intervals(now_ms)
+        intervals = self.intervals(now_ms)
         applications = self._applications()
         admitted = [
             application
@@ -237,11 +237,11 @@ class Collection:
             containers=Containers(granted, self._succeeded, **self._ends),
             waiting=_waiting(admitted),
             turnaround=_turnaround(admitted),
-            utilization=self._utilization(first_ms, self._last_end_ms),
-            queues=self._queues(admitted),
+            utilization=self._utilization(intervals, first_ms, self._last_end_ms),
+            queues=self._queues(intervals, admitted),
             users=_users(admitted),
             applications=applications,
-            timeline=tuple(self._sample(interval) for interval in self._usage.intervals),
+            timeline=tuple(self._sample(interval) for interval in intervals),
             notes=notes,
         )
 
@@ -276,9 +276,10 @@ class Collection:
             near=() if tally.near is None else tuple(tally.near),
         )
 
-    def _queues(self, admitted: Sequence[ApplicationReport]) -> tuple[QueueReport, ...]:
+    def _queues(
+        self, intervals: Sequence[Interval], admitted: Sequence[ApplicationReport]
+    ) -> tuple[QueueReport, ...]:
         members = _grouped(admitted, lambda one: one.queue)
-        intervals = self._usage.intervals
         time_ms = sum(interval.length_ms for interval in intervals)
         none = self._state.none
         reports = []
@@ -300,13 +301,15 @@ class Collection:
             )
         return tuple(reports)
 
-    def _utilization(self, first_ms: int, last_ms: int) -> dict[str, float]:
+    def _utilization(
+        self, intervals: Sequence[Interval], first_ms: int, last_ms: int
+    ) -> dict[str, float]:
         """The mean used fraction of each type over the makespan; intervals that overlap the
         makespan partly count as a whole."""
         size = len(self._state.none)
         busy = [
             interval
-            for interval in self._usage.intervals
+            for interval in intervals
             if interval.at_ms < last_ms and interval.at_ms + interval.length_ms > first_ms
         ]
         used = total((area for i in busy for area in i.used.values()), size)
