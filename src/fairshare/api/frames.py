@@ -11,6 +11,7 @@ A message is bytes or a text with a JSON object. To the container: bytes are inp
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 STDOUT, STDERR = 1, 2
@@ -63,7 +64,7 @@ def data_frame(data: bytes, mask: bytes = b"") -> bytes:
     return _frame(_BINARY, data, mask)
 
 
-def text_frame(said: dict[str, Any], mask: bytes = b"") -> bytes:
+def text_frame(said: Mapping[str, object], mask: bytes = b"") -> bytes:
     """A frame with a JSON object."""
     return _frame(_TEXT, json.dumps(said).encode(), mask)
 

@@ -5,6 +5,7 @@ Scheduler's properties (`admin config`). `tokens` has another.
 
 import re
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -163,7 +164,7 @@ def _others(settings: tuple[str, ...]) -> dict[str, Any]:
     return {"update-queue": changes} if changes else {}
 
 
-def _change(client: Client, update: dict[str, Any], check: bool, as_json: bool) -> None:
+def _change(client: Client, update: Mapping[str, object], check: bool, as_json: bool) -> None:
     properties = client.change_configuration(update, check=check)
     if as_json:
         print_json(msgspec.to_builtins(properties))

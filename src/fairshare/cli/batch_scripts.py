@@ -339,7 +339,7 @@ def _combine(script: Script) -> None:
 
 
 def with_script(
-    command_line: tuple[str, ...], options: Mapping[str, Any]
+    command_line: tuple[str, ...], options: Mapping[str, object]
 ) -> tuple[tuple[str, ...], Options]:
     """The command line and its options, with what the script in it says for Slurm; prints what of
     that is left out."""
@@ -353,7 +353,7 @@ def with_script(
     return script.words, {**said, **options}
 
 
-def _without_contradictions(said: Options, options: Mapping[str, Any]) -> Options:
+def _without_contradictions(said: Options, options: Mapping[str, object]) -> Options:
     """What a script says, without what the command line says in another way."""
     instead = {
         "array": ("count",),

@@ -8,13 +8,16 @@ server that is away or slow completes nothing, without a message.
 import signal
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from fairshare.cli.verbs import COMPLETION_VARIABLE
 from fairshare.errors import FairshareError
+
+if TYPE_CHECKING:
+    from fairshare.client import Client
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -43,7 +46,7 @@ MOST = 200
 ALL_STATES = ("status", "logs", "history", "resubmit", "why", "wait")
 """Verbs that also take applications that have ended."""
 
-Source = Callable[[Any, click.Context], Iterable[CompletionItem]]
+Source = Callable[["Client", click.Context], Iterable[CompletionItem]]
 
 
 def add_completions(command: click.Command) -> click.Command:
@@ -86,7 +89,7 @@ def _late(number: int, frame: FrameType | None) -> None:
     raise TimeoutError
 
 
-def _applications(client: Any, context: click.Context) -> Iterable[CompletionItem]:
+def _applications(client: "Client", context: click.Context) -> Iterable[CompletionItem]:
     every = context.info_name in ALL_STATES
     state = None if every else "PENDING,RUNNING"
     for one in client.applications(state=state, limit=MOST):
@@ -95,22 +98,22 @@ def _applications(client: Any, context: click.Context) -> Iterable[CompletionIte
             yield CompletionItem(value, help=words)
 
 
-def _queues(client: Any, context: click.Context) -> Iterable[CompletionItem]:
+def _queues(client: "Client", context: click.Context) -> Iterable[CompletionItem]:
     for queue in client.queues():
         if queue.leaf:
             yield CompletionItem(queue.name.removeprefix("root."))
             yield CompletionItem(queue.name)
 
 
-def _users(client: Any, context: click.Context) -> Iterable[CompletionItem]:
+def _users(client: "Client", context: click.Context) -> Iterable[CompletionItem]:
     return _sorted(one.user for one in client.applications(limit=MOST))
 
 
-def _tags(client: Any, context: click.Context) -> Iterable[CompletionItem]:
+def _tags(client: "Client", context: click.Context) -> Iterable[CompletionItem]:
     return _sorted(tag for one in client.applications(limit=MOST) for tag in one.tags)
 
 
-def _nodes(client: Any, context: click.Context) -> Iterable[CompletionItem]:
+def _nodes(client: "Client", context: click.Context) -> Iterable[CompletionItem]:
     return _sorted(node.name for node in client.nodes())
 
 

@@ -251,11 +251,11 @@ def command(client: Client, allow_changes: bool) -> None:
         ) from None
     tools = Tools(client)
 
-    def answering(tool: Callable[..., Any]) -> Callable[..., Any]:
+    def answering(tool: Callable[..., object]) -> Callable[..., Any]:
         """The tool with plain data as its answer, and errors in plain words."""
 
         @functools.wraps(tool)
-        def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
+        def answer(*arguments: object, **named: object) -> dict[str, Any]:
             try:
                 plain: dict[str, Any] = msgspec.to_builtins(tool(*arguments, **named))
                 return plain
@@ -266,7 +266,7 @@ def command(client: Client, allow_changes: bool) -> None:
 
         return answer
 
-    def offered(tool: Callable[..., Any], *, only_reads: bool = False) -> Tool:
+    def offered(tool: Callable[..., object], *, only_reads: bool = False) -> Tool:
         made = Tool.from_function(
             answering(tool), annotations=ToolAnnotations(read_only_hint=only_reads)
         )

@@ -265,7 +265,7 @@ def frame_of(answer: Any) -> Any:
     return pandas.DataFrame(flat, columns=[*dict.fromkeys(chain(*flat))] or list(fields))
 
 
-def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flat(record: Mapping[str, object], before: str = "") -> dict[str, Any]:
     """A record whose parts are fields of their own.
 
     >>> _flat({"name": "root", "used": {"memory-mb": 512}})

@@ -91,7 +91,7 @@ COLUMNS: Final[tuple[Shown[Booking], ...]] = (
 @with_client
 @list_options
 def command(
-    client: Client, form: str, name: str | None, change: bool, cancel: bool, **options: Any
+    client: Client, form: str, name: str | None, change: bool, cancel: bool, **options: object
 ) -> None:
     """Promise resources to a queue for a deadline or a course; without arguments, list bookings.
 

@@ -191,7 +191,7 @@ def completed(client: Client, options: Mapping[str, Any]) -> dict[str, Any]:
     return {**_defaults_beside(options), **kept, **whole}
 
 
-def _defaults_beside(options: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults_beside(options: Mapping[str, object]) -> dict[str, Any]:
     """The user's defaults, without what makes no sense beside some options."""
     said = user_defaults()
     if "notify" not in said:

@@ -7,8 +7,7 @@ import signal
 import sys
 import termios
 import tty
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -103,7 +102,7 @@ class _Conversation:
         while data:
             data = data[os.write(target, data) :]
 
-    def _ended(self, said: dict[str, Any]) -> int:
+    def _ended(self, said: Mapping[str, object]) -> int:
         if "problem" in said:
             self._print_notice(str(said["problem"]))
         code = said.get("exit", said.get("code"))

@@ -26,7 +26,7 @@ from fairshare.documents.gpus import GPU
 NONE: Final = "none"
 
 
-def _or_none(parse: Callable[[str], Any], without: Any) -> Callable[[str], Any]:
+def _or_none(parse: Callable[[str], Any], without: object) -> Callable[[str], Any]:
     """The same, or the word `none`, which is `without`."""
     return checked(lambda text: without if text.strip().casefold() == NONE else parse(text))
 

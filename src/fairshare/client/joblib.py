@@ -59,7 +59,7 @@ class FairshareBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase)
         return max(1, min(fitting, default=1) + 1 + n_jobs)
 
     def configure(
-        self, n_jobs: int = 1, parallel: Any = None, **options: Any
+        self, n_jobs: int = 1, parallel: object = None, **options: object
     ) -> int:  # the options of `Parallel` itself (prefer, require, its files) mean nothing here
         """Open an executor for a `Parallel`; how many calls run at once."""
         self.parallel = parallel
@@ -79,7 +79,7 @@ class FairshareBackend(parallel.AutoBatchingMixin, parallel.ParallelBackendBase)
             future.add_done_callback(callback)
         return future
 
-    def retrieve_result_callback(self, out: Future[Any]) -> Any:
+    def retrieve_result_callback(self, out: Future[object]) -> Any:
         """The results of a batch; raises what it raised."""
         return out.result()
 

@@ -157,7 +157,7 @@ class following(Generic[P, Answer]):  # noqa: N801 - a decorator, as property is
         return made if client is None else made.__get__(client, owner)
 
 
-def _answering(send: Callable[..., Any], iterator: Any = None) -> Callable[..., Any]:
+def _answering(send: Callable[..., object], iterator: Any = None) -> Callable[..., Any]:
     """The function with the signature that users see: it returns the answer, not the call."""
     signature = inspect.signature(send)
     found = get_args(signature.return_annotation)[-1]

@@ -4,7 +4,7 @@ Each is a conversation, which a client holds in its own way (`methods`).
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -177,6 +177,6 @@ class Operations(CallTable):
         return (yield from logs.failure(self._calls, application, lines))
 
 
-def _pickled(function: Callable[[Any], Any], items: list[Any]) -> bytes:
+def _pickled(function: Callable[[Any], Any], items: Sequence[object]) -> bytes:
     """What each task of a map runs; raises NotPicklable."""
     return callables.pickled(callables.call_by_index(function, items))

@@ -271,7 +271,7 @@ class MapTask:
 
     # Both.
 
-    def _spills(self, partition: Callable[[bytes], int], combine: Any) -> Spills:
+    def _spills(self, partition: Callable[[bytes], int], combine: Combine | None) -> Spills:
         job = self._job
         return Spills(
             self._folder, job.reduces, partition, job.merge_factor, self._counters, combine

@@ -91,7 +91,7 @@ def command() -> None:
 
 @command.command("head")
 @_with_options
-def head(address: str | None, **options: Any) -> None:
+def head(address: str | None, **options: object) -> None:
     """Begin a cluster on this machine, with a new token if there is none.
 
     Other machines join it with `fairshare node join`; the server has its address in

@@ -6,7 +6,7 @@ neither who sent it nor the resulting properties, which are for
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -81,7 +81,7 @@ def read_xml(document: str | bytes) -> Update:
     return _read(found if isinstance(found, dict) else {})
 
 
-def _read(document: dict[str, Any]) -> Update:
+def _read(document: Mapping[str, object]) -> Update:
     removed = [_text(element, _REMOVE) for element in _listed(document.get(_REMOVE))]
     globals_ = [
         entry for element in _listed(document.get(_GLOBAL)) for entry in _entries(element, _GLOBAL)

@@ -48,13 +48,13 @@ def with_results(
     )
 
 
-def after_all(futures: Sequence[Future[Any]], then: Callable[[], None]) -> None:
+def after_all(futures: Sequence[Future[object]], then: Callable[[], None]) -> None:
     """Call `then` once, when all futures are done: from the thread that ends the last one, or at
     once."""
     left = len(futures)
     turn = threading.Lock()
 
-    def done(future: Future[Any]) -> None:
+    def done(future: Future[object]) -> None:
         nonlocal left
         with turn:
             left -= 1
@@ -201,7 +201,7 @@ class Executor(futures.Executor):
         return call.future
 
     def _pickled(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, fn: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> tuple[bytes, bytes]:
         interpreter = Interpreter()
         with contextlib.suppress(ServerUnreachable):  # it may come back until calls are submitted
@@ -214,7 +214,7 @@ class Executor(futures.Executor):
         call: Call,
         fn: Callable[..., object],
         args: tuple[object, ...],
-        kwargs: dict[str, Any],
+        kwargs: Mapping[str, object],
     ) -> None:
         """Go on with a call when the futures among its arguments are done."""
         if call.future.done():

@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -97,7 +97,7 @@ class Branch(msgspec.Struct, frozen=True):
 _Result = TypeVar("_Result")
 
 
-def apart(work: Callable[[], _Result], form: Any) -> _Result:
+def apart(work: Callable[[], _Result], form: object) -> _Result:
     """What some work returns, of a form, which is done in a copy, and may change all that it reads.
     Raises RuntimeError if the copy ends without a result; OSError if there is no copy."""
     reading, writing = os.pipe()

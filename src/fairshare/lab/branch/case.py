@@ -143,7 +143,7 @@ def _name(what: Decision) -> str:
     return f"application {what.application} gets {counted(what.count, 'container')} on {what.node}"
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """A value in one line: JSON is YAML."""
     return json.dumps(value, ensure_ascii=False)
 

@@ -4,7 +4,7 @@ they are.
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -105,7 +105,7 @@ def numbers_of(report: Report, seed: int) -> RunNumbers:
     )
 
 
-def flat(value: Any, path: str = "") -> Numbers:
+def flat(value: object, path: str = "") -> Numbers:
     """All numbers of a tree of structs and mappings, by their paths.
 
     >>> flat({"wait": {"p50": 3, "p95": None}, "name": "a"})

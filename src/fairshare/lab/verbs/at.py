@@ -28,7 +28,7 @@ class CutType(click.ParamType[Cut]):
     name = "T"
 
     def convert(
-        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
     ) -> Cut:
         """Parse it; a usage error says what to write."""
         text = str(value).strip()

@@ -9,7 +9,7 @@ import ipaddress
 import smtplib
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -205,7 +205,7 @@ class Delivery:
 
     # Mail.
 
-    def _mail(self, address: str, body: dict[str, Any]) -> None:
+    def _mail(self, address: str, body: Mapping[str, object]) -> None:
         settings = self._settings
         message = EmailMessage()
         message["From"] = settings.smtp_from

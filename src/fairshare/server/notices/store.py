@@ -3,7 +3,7 @@ others; and the record of a notice, with its text.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -93,14 +93,14 @@ def body_of(epoch_ms: int, application: Application, event: str) -> dict[str, An
     }
 
 
-def subject_of(body: dict[str, Any]) -> str:
+def subject_of(body: Mapping[str, object]) -> str:
     """One line that says what happened."""
     state = "has started" if body["event"] == "start" else f"is {body['state']}"
     name = " ".join(str(body["name"]).split())
     return f"{name or body['application']} {state}"
 
 
-def text_of(body: dict[str, Any]) -> str:
+def text_of(body: Mapping[str, object]) -> str:
     """The text of a mail."""
     lines = [
         f"{subject_of(body)}.",

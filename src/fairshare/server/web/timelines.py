@@ -1,8 +1,7 @@
 """The paths of an application's history: spans, containers, and its efficiency: peak memory and CPU
 time against its requests."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from fairshare.api.timelines import (
     Timeline,
 )
 from fairshare.core.model.identifiers import application_name, container_name
+from fairshare.core.model.tasks import GroupProgress
 from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.server.web.answers import answer
 from fairshare.server.web.openapi.operation import NUMBER, Parameter, get
@@ -143,7 +143,7 @@ def _attempts_of_tasks(records: Iterable[ContainerRecord]) -> dict[int, int]:
     return numbers
 
 
-def _task(groups: list[Any], record: ContainerRecord) -> str | None:
+def _task(groups: Sequence[GroupProgress], record: ContainerRecord) -> str | None:
     if record.group < 0:
         return None
     spec = groups[record.group].spec

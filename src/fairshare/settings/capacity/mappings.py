@@ -6,7 +6,8 @@ it is given a function that reads one.
 """
 
 import json
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from fairshare.core.placement.mapping import MappingAction, MappingFallback, MappingRule, Matcher
 from fairshare.documents import literals
@@ -168,7 +169,7 @@ def _choice(texts: dict[str, str | None], key: str, choices: tuple[str, ...]) ->
     return text
 
 
-def _text(rule: dict[str, Any], key: str) -> str | None:
+def _text(rule: Mapping[str, object], key: str) -> str | None:
     value = rule.get(key)
     if value is None or isinstance(value, str):
         return value
@@ -177,7 +178,7 @@ def _text(rule: dict[str, Any], key: str) -> str | None:
     raise _Wrong(f"{key} must be a text, not {json.dumps(value)}")
 
 
-def _create(rule: dict[str, Any]) -> bool:
+def _create(rule: Mapping[str, object]) -> bool:
     value = rule.get("create")
     if value is None:
         return True

@@ -1,7 +1,6 @@
 """Which setting of the Capacity Scheduler makes a limit, and the settings with a larger one."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -37,7 +36,7 @@ def raised(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise
     name = reason.queue
     queue = settings.queues.get(name, QueueSettings())
 
-    def with_queue(**fields: Any) -> CapacitySettings:
+    def with_queue(**fields: object) -> CapacitySettings:
         return replace(settings, queues={**settings.queues, name: replace(queue, **fields)})
 
     match reason.cause:
@@ -114,7 +113,7 @@ def _maximum(settings: CapacitySettings, reason: Reason, total: Resource) -> Rai
     part = queue.label_capacities.get(label, LabelCapacity())
     maximum = part.maximum_capacity if label else queue.maximum_capacity
 
-    def with_maximum(value: Any) -> CapacitySettings:
+    def with_maximum(value: object) -> CapacitySettings:
         if label:
             labels = {**queue.label_capacities, label: replace(part, maximum_capacity=value)}
             changed = replace(queue, label_capacities=labels)

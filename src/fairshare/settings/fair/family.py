@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -88,7 +88,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
         allocations, name = read.allocations, reason.queue
         queue = allocations.queues.get(name, QueueSettings(name))
 
-        def with_queue(**fields: Any) -> FairSettings:
+        def with_queue(**fields: object) -> FairSettings:
             queues = {**allocations.queues, name: replace(queue, **fields)}
             return replace(read, allocations=replace(allocations, queues=queues))
 

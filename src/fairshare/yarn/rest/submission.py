@@ -10,7 +10,6 @@ submission, checks it in the same way, and words refusals in its own.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from starlette.requests import Request
 
@@ -210,7 +209,7 @@ def _check_enabled(gateway: Gateway) -> None:
 
 
 def read_submission(
-    gateway: Gateway, body: dict[str, Any], caller: Caller, number: int
+    gateway: Gateway, body: Mapping[str, object], caller: Caller, number: int
 ) -> SubmitApplication:
     """The submission that a body describes; raises Refused (400)."""
     container = body.get("am-container-spec")
@@ -253,7 +252,7 @@ def read_submission(
     )
 
 
-def _acl(acls: dict[str, Any], kind: str) -> str | None:
+def _acl(acls: Mapping[str, object], kind: str) -> str | None:
     return text_of(acls[kind]) if kind in acls else None
 
 
@@ -283,7 +282,7 @@ def _master(gateway: Gateway, value: object) -> Resource:
     return size
 
 
-def _driver(gateway: Gateway, container: dict[str, Any]) -> Command:
+def _driver(gateway: Gateway, container: Mapping[str, object]) -> Command:
     """The master's command. All commands run in one shell, as a launch script has them.
 
     `<LOG_DIR>` is the container's log directory and `{{NAME}}` a variable; both are of the

@@ -308,7 +308,9 @@ class Clients:
                 answer.applications.append(report)
         return answer
 
-    def _chosen(self, caller: Caller, request: Any) -> Iterator[Application]:
+    def _chosen(
+        self, caller: Caller, request: GetApplicationsRequestProto
+    ) -> Iterator[Application]:
         gateway = self._gateway
         words = [YarnApplicationStateProto.Name(state) for state in request.application_states]
         conditions = Filter(
@@ -450,7 +452,7 @@ def _empty(name: str) -> Answering:
     return answer
 
 
-def _range(request: Any, name: str) -> tuple[int, int]:
+def _range(request: GetApplicationsRequestProto, name: str) -> tuple[int, int]:
     first = getattr(request, f"{name}_begin") if request.HasField(f"{name}_begin") else 0
     last = getattr(request, f"{name}_end") if request.HasField(f"{name}_end") else MOST_MS
     return first, last

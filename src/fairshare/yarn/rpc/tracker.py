@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from fairshare.core.model.events import ApplicationsForgotten, NodeRemoved, NodeTotalChanged
 from fairshare.core.model.inputs import Input, NodeJoined, NodeLost, NodeResized
@@ -336,7 +335,11 @@ class Tracker:
         rack = self._settings.rack_of(node.host)
         return NodeJoined(node.name, node.total, rack, attributes, node.host)
 
-    def _take_label(self, node: RegisteredNode, request: Any) -> bool:
+    def _take_label(
+        self,
+        node: RegisteredNode,
+        request: RegisterNodeManagerRequestProto | NodeHeartbeatRequestProto,
+    ) -> bool:
         """Take the label that a node brings; False if the configuration takes none from nodes, or
         the cluster does not have the label."""
         if not request.HasField("nodeLabels"):
@@ -351,7 +354,7 @@ class Tracker:
         node.label = label
         return True
 
-    def _change_label(self, node: RegisteredNode, request: object) -> bool:
+    def _change_label(self, node: RegisteredNode, request: NodeHeartbeatRequestProto) -> bool:
         """Take another label from a node that is registered: it must be empty, since its containers
         belong to the old one. The node repeats the label until it is accepted."""
         before = node.label

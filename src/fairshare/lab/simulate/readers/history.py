@@ -265,7 +265,7 @@ class _Reader:
                 seen.exited, seen.ended_ms = input_, record.now_ms
                 self._ends[input_.container] = (record.sequence, self._turns.number)
 
-    def _observe(self, event: Any, record: Record) -> None:
+    def _observe(self, event: object, record: Record) -> None:
         match event:
             case ApplicationSubmitted() | ApplicationRejected():
                 self._users[event.application] = event.submission.user

@@ -180,7 +180,7 @@ def _columns(line: str, count: int) -> list[str]:
     return columns
 
 
-def _whole(value: Any, name: str) -> int:
+def _whole(value: object, name: str) -> int:
     text = str(value).strip()
     if not (text.isascii() and text.isdigit()) or len(text) > 19:
         raise ValueError(f"{name} is {text[:40]!r}, not a whole number")
@@ -200,7 +200,7 @@ def _part(value: Any, name: str) -> float:
     return number
 
 
-def _one_of(value: Any, names: tuple[str, ...], name: str) -> str:
+def _one_of(value: object, names: tuple[str, ...], name: str) -> str:
     """A name, or that of its number."""
     if isinstance(value, str) and value in names:
         return value
@@ -281,7 +281,7 @@ def _machine_2019(line: str) -> Machine | None:
     return _joined(row["time"], row["machine_id"], added, cpu, memory)
 
 
-def _joined(time: Any, name: Any, added: bool, cpu: float, memory: float) -> Machine | None:
+def _joined(time: object, name: object, added: bool, cpu: float, memory: float) -> Machine | None:
     if not (added and cpu and memory):
         return None
     return Machine(_whole(time, "time"), str(_whole(name, "machine ID")), cpu, memory)

@@ -170,5 +170,5 @@ def _log_job(line: int, document: Mapping[str, Any]) -> str | tuple[float, Trace
     return submit_s, TraceJob(line, name, 0, user, groups, queue, waited_ms)
 
 
-def _known(value: Any) -> bool:
+def _known(value: object) -> bool:
     return value not in (None, "", "None")

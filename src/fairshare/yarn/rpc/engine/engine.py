@@ -16,7 +16,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from fairshare.core.model.events import ContainerAllocated, ContainerCompleted, ExitCode
 from fairshare.core.model.identifiers import ApplicationId, ContainerId, application_of, attempt_of
@@ -300,7 +299,7 @@ class NodeManagersEngine(HostEngine):
         return submitted_context(content, token, name, submitted_ms)
 
     async def _start_patiently(
-        self, order: LaunchOrder, granted: ContainerAllocated, context: object
+        self, order: LaunchOrder, granted: ContainerAllocated, context: ContainerLaunchContextProto
     ) -> str:
         """Start a container; the problem if its node cannot be reached, empty if it runs.
 
@@ -337,7 +336,7 @@ class NodeManagersEngine(HostEngine):
         address: tuple[str, int],
         order: LaunchOrder,
         granted: ContainerAllocated,
-        context: Any,
+        context: ContainerLaunchContextProto,
     ) -> None:
         request = StartContainersRequestProto()
         start = request.start_container_request.add()

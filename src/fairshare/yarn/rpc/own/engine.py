@@ -78,7 +78,7 @@ _PUBLIC = 1
 
 
 def specification(
-    context: Any,
+    context: ContainerLaunchContextProto,
     order: LaunchOrder,
     address: tuple[str, int],
     web_address: tuple[str, int],

@@ -129,7 +129,7 @@ def localize(resources: list[dict[str, Any]], directory: Path) -> None:
             raise NotLocalized(f"the resource {name!r}: {source}: {cause(error)}") from error
 
 
-def _check(source: Path, resource: dict[str, Any]) -> None:
+def _check(source: Path, resource: Mapping[str, object]) -> None:
     status = source.stat()
     changed_ms = status.st_mtime_ns // 1_000_000
     if changed_ms != resource["timestamp_ms"]:

@@ -260,7 +260,7 @@ def _add_failure(answer: Any, container: ContainerIdProto, error: RpcError) -> N
 
 
 def _refusing(method: str) -> Handler:
-    def handler(context: CallContext, request: Any) -> Any:
+    def handler(context: CallContext, request: object) -> Any:
         raise RpcError(
             calls.UNSUPPORTED_OPERATION,
             f"{method} is not supported by the nodes of this machine",
