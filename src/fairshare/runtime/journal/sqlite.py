@@ -11,6 +11,7 @@ that the rest can be replayed from it. The last two snapshots stay, with the rec
 case the last one is unreadable.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -257,64 +258,48 @@ class SqliteJournal:
 
     def first_record(self) -> int:
         """The number of the oldest stored record; 1 if there is none yet."""
-        try:
-            (first,) = self._connected().execute("SELECT min(sequence) FROM records").fetchone()
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
-        return 1 if first is None else int(first)
+        return self._number("SELECT min(sequence) FROM records", 1)
 
     def last_record(self) -> int:
         """The number of the newest stored record; 0 if there is none."""
-        try:
-            (last,) = self._connected().execute("SELECT max(sequence) FROM records").fetchone()
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
-        return 0 if last is None else int(last)
+        return self._number("SELECT max(sequence) FROM records", 0)
 
     def row_checksum(self, sequence: int) -> int:
         """The stored checksum of a record; 0 if there is no such record."""
-        try:
-            row = (
-                self._connected()
-                .execute("SELECT checksum FROM records WHERE sequence = ?", (sequence,))
-                .fetchone()
-            )
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
-        return 0 if row is None else int(row[0])
+        return self._number("SELECT checksum FROM records WHERE sequence = ?", 0, sequence)
 
     def last_instant_ms(self) -> int:
         """The instant of the last stored record; 0 if there is none."""
+        return self._number("SELECT now_ms FROM records ORDER BY sequence DESC LIMIT 1", 0)
+
+    def _number(self, query: str, absent: int, *values: int) -> int:
+        row = self._first_row(query, *values)
+        return absent if row is None or row[0] is None else int(row[0])
+
+    def _first_row(self, query: str, *values: int) -> tuple[Any, ...] | None:
+        with self._reading():
+            row: tuple[Any, ...] | None = self._connected().execute(query, values).fetchone()
+        return row
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Errors of the file meanwhile are JournalErrors."""
         try:
-            row = (
-                self._connected()
-                .execute("SELECT now_ms FROM records ORDER BY sequence DESC LIMIT 1")
-                .fetchone()
-            )
+            yield
         except sqlite3.Error as error:
             raise self._trouble("read", error) from error
-        return 0 if row is None else int(row[0])
 
     # Snapshots: each contains the effect of all records up to its number.
 
     def snapshots(self) -> list[int]:
         """The numbers of the records after which there is a snapshot, ascending."""
-        try:
+        with self._reading():
             rows = self._connected().execute("SELECT sequence FROM snapshots ORDER BY 1")
             return [sequence for (sequence,) in rows]
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
 
     def snapshot(self, sequence: int) -> Snapshot:
         """The snapshot after this record. Raises JournalError if there is none."""
-        try:
-            row = (
-                self._connected()
-                .execute("SELECT * FROM snapshots WHERE sequence = ?", (sequence,))
-                .fetchone()
-            )
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
+        row = self._first_row("SELECT * FROM snapshots WHERE sequence = ?", sequence)
         if row is None:
             raise JournalError(f"{self.path} has no snapshot behind record {sequence}")
         self._check_row("the snapshot behind record", *row)
@@ -330,18 +315,14 @@ class SqliteJournal:
 
     def size(self) -> int:
         """The number of bytes in use in the file."""
-        try:
+        with self._reading():
             return bytes_in_use(self._connected())
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
 
     def spare(self, records: int, size: int) -> tuple[int, int] | None:
         """The first and the last of the oldest records to delete next; None if there are at most
         `records` records and `size` bytes in use."""
-        try:
+        with self._reading():
             return spare_records(self._connected(), self.snapshots(), records, size)
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
 
     def trim(self, records: int, size: int) -> int:
         """Delete some of the oldest records, and the snapshots before them, if there are more than
@@ -410,10 +391,8 @@ class SqliteJournal:
 
     def rows(self, after: int = 0) -> Iterator[Row]:
         """The rows of the records after a number, as `copy` takes them."""
-        try:
+        with self._reading():
             yield from self._rows(after)
-        except sqlite3.Error as error:
-            raise self._trouble("read", error) from error
 
     def checked_rows(self) -> Iterator[Row]:
         """All rows of records; raises JournalError for one that is damaged."""
