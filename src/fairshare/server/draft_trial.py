@@ -34,6 +34,14 @@ REFUSES: Final = 1
 """The exit code of a plan whose settings refuse work that was taken."""
 
 
+def hold_back(pid: int) -> None:
+    """Have a process of the laboratory yield to this one, and end instead of using much memory."""
+    with contextlib.suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PROCESS, pid, LOWER_PRIORITY)
+        if hasattr(resource, "prlimit"):
+            resource.prlimit(pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+
+
 class QueueProblem(msgspec.Struct, frozen=True):
     """A problem of a draft, and the queue of the element that has it."""
 
@@ -108,10 +116,7 @@ class DraftTrial:
             start_new_session=True,
         )
         try:
-            with contextlib.suppress(OSError):  # it has ended already
-                os.setpriority(os.PRIO_PROCESS, process.pid, LOWER_PRIORITY)
-                if hasattr(resource, "prlimit"):
-                    resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+            hold_back(process.pid)
             output, said = await asyncio.wait_for(process.communicate(), MOST_S)
         except TimeoutError as error:
             raise InputError(

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import resource
 import signal
 import socket
 import sys
@@ -28,6 +27,7 @@ from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import InputError
 from fairshare.runtime.recovery import Position
+from fairshare.server.draft_trial import hold_back
 
 AT_ONCE: Final = 2
 MOST_WAITING: Final = 50
@@ -44,10 +44,8 @@ PAUSE_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 600.0
 """Before another process is started by itself: longer each time, if none lives for long."""
 
-MOST_BYTES: Final = 4 * 1024**3
 MOST_SAID: Final = 1_000
 """Bytes of the reason for which it ended."""
-LOWER_PRIORITY: Final = 10
 READY: Final = b"r"
 PROGRAM: Final = "fairshare.lab.branch.following"
 
@@ -332,10 +330,7 @@ class Follower:
                 ) from error
             finally:
                 theirs.close()
-            with contextlib.suppress(OSError):  # it has ended already
-                os.setpriority(os.PRIO_PROCESS, process.pid, LOWER_PRIORITY)
-                if hasattr(resource, "prlimit"):
-                    resource.prlimit(process.pid, resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+            hold_back(process.pid)
             self._control = ours
             watch = asyncio.create_task(self._watch(process, ours, self._ready))
             watch.add_done_callback(lambda _: None)
