@@ -9,7 +9,7 @@ then weights of the rest (Hadoop: CapacitySchedulerQueueCapacityHandler).
 
 import math
 
-from fairshare.core.model.resources import Resource, add, smallest, subtract, total
+from fairshare.core.model.resources import Resource, add, subtract, total
 from fairshare.core.schedulers.calculators import single
 from fairshare.core.schedulers.capacity import management, orders
 from fairshare.core.schedulers.capacity.calculators import ResourceCalculator, smaller, truncate
@@ -24,6 +24,7 @@ from fairshare.core.schedulers.capacity.settings import (
     Unit,
     Vector,
     Weight,
+    is_unset,
 )
 from fairshare.core.schedulers.capacity.users import NO_FACTOR
 
@@ -41,11 +42,13 @@ def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
 
 
 def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capacity | None]:
+    """Its capacity and its maximum on a partition. As in Hadoop the maximum of a template has no
+    effect on queues that get their weight in place of its capacity."""
     settings = queue.settings
-    if label:
-        part = settings.label_capacities.get(label, LabelCapacity())
-        return part.capacity, part.maximum_capacity
-    return settings.capacity, settings.maximum_capacity
+    part = settings.label_capacities.get(label, LabelCapacity()) if label else settings
+    if queue.dynamic and is_unset(part.capacity):
+        return Weight(1.0), None
+    return part.capacity, part.maximum_capacity
 
 
 def divide(state: CapacityCluster, parent: CapacityQueue, label: str) -> None:
@@ -57,36 +60,34 @@ def divide(state: CapacityCluster, parent: CapacityQueue, label: str) -> None:
     types = len(state.none)
     above = parent.shares[label]
     cluster = state.root.shares[label].effective_minimum
-    children = list(parent.children.values())
-    minimums: dict[str, list[int]] = {child.name: [0] * types for child in children}
+    # As in Hadoop a queue of the file without a capacity gets nothing at all, and keeps what it had
+    # if a reload takes its capacity away.
+    children = [one for one in parent.children.values() if not is_unset(_configured(one, label)[0])]
+    weights = sum(max(0.0, _weight(child, label)) for child in children)
     demanded = {}
     for child in children:
-        capacity = _configured(child, label)[0]
-        if child.dynamic and capacity is None:
-            capacity = Weight(1.0)
+        capacity, maximum = _configured(child, label)
         demanded[child.name] = _amounts(capacity, types)
-    for kind in range(types):
-        parts = {name: amounts[kind] for name, amounts in demanded.items()}
-        idle = {name for name, least in minimums.items() if kind and not least[0]}
-        shares = _divide_type(parts, idle, above.effective_minimum[kind], cluster[kind])
-        for name, amount in shares.items():
-            minimums[name][kind] = amount
-    left = above.effective_minimum
-    weights = sum(max(0.0, _weight(child, label)) for child in children)
-    for child in children:
         share = child.shares[label]
         weight = _weight(child, label)
         share.normalized_weight = weight / weights if weight > 0 else 0.0
-        maximum = _maximum(_configured(child, label)[1], above.effective_maximum)
-        if not child.has_part(label):
-            maximum = state.none
-        least: Resource = tuple(minimums[child.name])
-        if least[0] == 0:
-            least = (0,) * types
-        least = smallest(smallest(least, maximum), left)
-        share.effective_minimum = least
-        share.effective_maximum = maximum
-        left = subtract(left, least)
+        share.effective_maximum = (
+            _maximum(maximum, above.effective_maximum) if child.has_part(label) else state.none
+        )
+    minimums: dict[str, list[int]] = {child.name: [0] * types for child in children}
+    for kind in range(types):
+        parts = {name: amounts[kind] for name, amounts in demanded.items()}
+        most = {
+            child.name: child.shares[label].effective_maximum[kind]
+            if not kind or minimums[child.name][0]
+            else 0  # a queue without memory gets nothing, and the others share its part
+            for child in children
+        }
+        shares = _divide_type(parts, most, above.effective_minimum[kind], cluster[kind])
+        for name, amount in shares.items():
+            minimums[name][kind] = amount
+    for child in children:
+        child.shares[label].effective_minimum = tuple(minimums[child.name])
 
 
 def _weight(child: CapacityQueue, label: str) -> float:
@@ -97,10 +98,10 @@ def _weight(child: CapacityQueue, label: str) -> float:
 
 
 def _divide_type(
-    parts: dict[str, Amount], idle: set[str], whole: int, cluster: int
+    parts: dict[str, Amount], most: dict[str, int], whole: int, cluster: int
 ) -> dict[str, int]:
-    """Divide one type among siblings: amounts, then percentages, then weights of the rest. An
-    `idle` sibling, which has no memory, gets 0, and the others share its part.
+    """Divide one type among siblings, each of which gets at most `most`: amounts, then percentages,
+    then weights of the rest.
 
     Percentages apply to the part of the cluster that the parent's remaining part represents,
     computed as in Hadoop: 50 % of the 12 vcores that are left of 18 are 5, since two thirds of one
@@ -114,14 +115,14 @@ def _divide_type(
         base = left
         for name, value in group.items():
             if unit == Unit.ABSOLUTE:
-                scale = min(1.0, whole / summed) if summed else 1.0
+                scale = single(min(1.0, whole / summed)) if summed else 1.0
                 amount = math.floor(value * scale * (base / whole)) if whole else 0
             elif unit == Unit.PERCENTAGE:
                 part = whole / cluster * (base / whole) * value / 100 if whole else 0.0
                 amount = math.floor(cluster * part)
             else:
                 amount = math.floor((base * (value / summed)) + 0.5) if summed else 0
-            shares[name] = 0 if name in idle else amount
+            shares[name] = min(amount, most[name], left)
             left -= shares[name]
     return shares
 

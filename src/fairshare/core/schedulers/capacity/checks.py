@@ -281,15 +281,17 @@ def faults_of_created(
         configure(state, queue, first=True)
         if number >= len(chain) - len(names):
             yield from _queue(state, queue)
-        if number == len(chain) - len(names) and state.settings.legacy_queue_mode:
-            yield from _beside(state, above, queue)
+            if state.settings.legacy_queue_mode:
+                first = number == len(chain) - len(names)
+                yield from _beside(state, above if first else queue.path[1], queue)
 
 
 def _beside(state: CapacityState, above: CapacityQueue, queue: CapacityQueue) -> Iterator[Fault]:
-    """Check the kind of a created queue's capacity against those of its siblings."""
+    """Check the kind of a created queue's capacity against those of its siblings, and against the
+    weight that as in Hadoop it has besides until it is configured."""
     siblings = [child for child in above.children.values() if child.name != queue.name]
     labels = [label for label in state.labels if above.has_part(label)]
-    kinds = kinds_among([*siblings, queue], labels)
+    kinds = kinds_among([*siblings, queue], labels) | {WEIGHT}
     if len(kinds) > 1 and not makes_leaves(above):
         message = (
             f"Parent queue '{above.name}' have children queue used mixed of weight mode, percentage"

@@ -34,6 +34,7 @@ from fairshare.core.schedulers.capacity.settings import (
     Unit,
     Vector,
     Weight,
+    is_unset,
 )
 from fairshare.core.schedulers.capacity.users import NO_FACTOR
 from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
@@ -295,7 +296,16 @@ def take_capacities(state: CapacityCluster, queue: CapacityQueue) -> None:
         elif queue.name == ROOT:
             capacity, maximum = Percentage(100.0), Percentage(100.0)
         _take_share(queue, share, capacity, maximum)
+        unset = is_unset(capacity) or (
+            capacity == Percentage(0.0) and state.settings.legacy_queue_mode
+        )
+        if unset and queue.dynamic and not management.is_made(queue):
+            share.weight = 1.0
     queue.mode = mode_of(settings.capacity if queue.name != ROOT else Percentage(100.0))
+    if queue.dynamic and state.settings.legacy_queue_mode and isinstance(settings.capacity, Vector):
+        # As in Hadoop a vector without memory in a template leaves the queue nothing, and yet its
+        # weight of 1 reduces the shares of its siblings.
+        queue.mode = ABSOLUTE
     for one in (queue, *queue.children.values()):  # a parent's policy affects its children
         one.reconsider()
 
@@ -331,13 +341,12 @@ def _take_share(
             share.capacity = single(percent / 100)
         case Weight(weight):
             share.weight = weight
-        case Vector(amounts) if {amount.unit for amount in amounts} == {Unit.WEIGHT}:
-            weights = {amount.value for amount in amounts}
-            share.weight = weights.pop() if len(weights) == 1 else UNSET_WEIGHT
+        case Vector(amounts) if not is_unset(capacity):
+            if {amount.unit for amount in amounts} == {Unit.WEIGHT}:
+                weights = {amount.value for amount in amounts}
+                share.weight = weights.pop() if len(weights) == 1 else UNSET_WEIGHT
         case _:
             pass
-    if queue.dynamic and capacity in (None, Percentage(0.0)) and not management.is_made(queue):
-        share.weight = 1.0
     share.maximum_capacity = 1.0
     if isinstance(maximum, Percentage) and maximum.percent != -1:
         share.maximum_capacity = single(maximum.percent / 100)

@@ -99,6 +99,14 @@ class Vector(msgspec.Struct, frozen=True, tag="vector"):
 Capacity = Percentage | Weight | Vector
 
 
+def is_unset(capacity: Capacity | None) -> bool:
+    """Whether a queue created on demand has weight 1 in place of its template's capacity: as in
+    Hadoop also if that is a vector without memory."""
+    if isinstance(capacity, Vector):
+        return not capacity.amounts[0].value
+    return capacity is None
+
+
 class LabelCapacity(msgspec.Struct, frozen=True):
     """`accessible-node-labels.<label>.*` of one queue
     (Hadoop: CapacitySchedulerConfiguration.getAccessibleNodeLabels); fractions as in
