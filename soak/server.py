@@ -48,7 +48,7 @@ def _write_half(journal: SqliteJournal) -> None:
     assert isinstance(connection, sqlite3.Connection)
     connection.execute("PRAGMA cache_size = 1")  # pages go to the file before the commit
     connection.execute("BEGIN IMMEDIATE")
-    rows = map(journal._row, journal._records)
+    rows, _ = journal._rows_to_write()
     connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
 
 
