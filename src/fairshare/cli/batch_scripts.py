@@ -221,12 +221,7 @@ def read_script(command_line: tuple[str, ...]) -> Script | None:
     if not lines:
         return None
     script = Script(path, (*_runner(path, text), *command_line[1:]), {}, [])
-    # Reads the words of a line as getopt does; what it finds is called by the longest name.
-    options: list[click.Parameter] = [
-        click.Option([*names, _key(names)], multiple=True) for names in _WITH_VALUE
-    ]
-    options += [click.Option([*names, _key(names)], is_flag=True) for names in _FLAGS]
-    parser = click.Command(MARK, params=options, add_help_option=False)
+    parser = _parser()
     for number, line in lines:
         _read_line(script, parser, number, line)
     _combine(script)
@@ -250,6 +245,15 @@ def _runner(path: Path, text: str) -> tuple[str, ...]:
     if os.access(path, os.X_OK) or interpreter is None:
         return (name,)
     return (*filter(None, interpreter.groups()), name)
+
+
+def _parser() -> click.Command:
+    """Reads the words of a line as getopt does; what it finds is called by the longest name."""
+    options: list[click.Parameter] = [
+        click.Option([*names, _key(names)], multiple=True) for names in _WITH_VALUE
+    ]
+    options += [click.Option([*names, _key(names)], is_flag=True) for names in _FLAGS]
+    return click.Command(MARK, params=options, add_help_option=False)
 
 
 def _key(names: tuple[str, ...]) -> str:

@@ -76,6 +76,23 @@ async def test_a_run_that_is_refused_for_a_cause_of_the_server_is_tried_again(
         assert answers == []
 
 
+async def test_a_run_is_tried_again_whose_time_has_come_before_its_refusal_is_written(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "RETRY_S", 0.0)
+    answers = [InputError("busy", "not now"), InputError("busy", "not now"), 7]
+
+    async def submit(job: Job) -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
+
+    cron = Cron(tmp_path, NoApplications(), lambda: 10_000)
+    async with watched(cron, submit) as job:
+        assert await outcomes(cron, job, ["submitted"])
+
+
 async def test_a_job_that_is_refused_again_and_again_does_not_hold_up_those_of_others(
     tmp_path, monkeypatch
 ):

@@ -274,12 +274,16 @@ class Cron:
 
     def _next_s(self) -> float:
         """After how many seconds something is due; infinite: never."""
-        now_ms = self._now_ms()
-        instants = [again_ms for again_ms in self._again_ms.values() if again_ms > now_ms]
+        instants = []
         for job in self._jobs.values():
-            if not job.paused and job.next_ms is not None:
+            if job.paused:
+                continue
+            if job.next_ms is not None:
                 instants.append(job.next_ms)
-        return (min(instants) - now_ms) / 1_000 if instants else math.inf
+            again_ms = self._again_ms.get(job.key)
+            if again_ms is not None and job.queued_run and self._live(job) is None:
+                instants.append(again_ms)
+        return (min(instants) - self._now_ms()) / 1_000 if instants else math.inf
 
     async def _load(self) -> None:
         while (self._directory / FILE).exists():
