@@ -14,6 +14,7 @@ import asyncio
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -114,9 +115,10 @@ class TimersEngine(ManualEngine):
 
 
 def run_server(folder: Path, seed: int) -> None:
-    """Serve until a signal."""
+    """Serve until a signal, or until the soak is gone, which holds the other end of the input."""
 
     async def run() -> None:
+        asyncio.get_running_loop().add_reader(0, os.kill, os.getpid(), signal.SIGTERM)
         overrides = Overrides(port=0, state_directory=folder / "state")
         server = LiveServer(
             read_settings(folder / "conf", overrides),
@@ -337,7 +339,7 @@ def main() -> int:
                 *(sys.executable, "-m", "soak.questions"),
                 *("--seed", str(options.seed), "--serve", folder),
             ],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )

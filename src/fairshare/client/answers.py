@@ -42,6 +42,7 @@ from fairshare.api.queues import PoolSlots as PoolSlots
 from fairshare.api.queues import Queue as Queue
 from fairshare.api.values import Amounts as Amounts
 from fairshare.client.errors import AnswerNotUnderstood
+from fairshare.documents.ready import ready
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -71,7 +72,7 @@ def understood(answer: object, form: type[Answer]) -> Answer:
     'n1'
     """
     try:
-        return msgspec.convert(answer, form, str_keys=True)
+        return msgspec.convert(answer, ready(form), str_keys=True)
     except msgspec.ValidationError as error:
         raise AnswerNotUnderstood(
             f"the server's answer is not what this client expects ({error}): use the client that"

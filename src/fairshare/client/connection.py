@@ -25,6 +25,7 @@ from fairshare.client.exchange import (
 )
 from fairshare.client.methods import Call, Conversation, Pause, concluded
 from fairshare.client.plain_http import LocalExchange, is_local
+from fairshare.documents.ready import ready
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
@@ -252,7 +253,7 @@ def refusal(reply: Reply, url: str) -> Exception:
 
 def _refusal_in(reply: Reply) -> Refusal | None:
     try:
-        return msgspec.json.decode(reply.content, type=Refusal)
+        return msgspec.json.decode(reply.content, type=ready(Refusal))
     except msgspec.DecodeError:
         return None
 

@@ -22,6 +22,7 @@ from fairshare.client.discovery import UNIX, Server
 from fairshare.client.errors import START_ONE, AnswerNotUnderstood, Refused, ServerUnreachable
 from fairshare.client.exchange import READ_TIMEOUT_S, OtherAccount, connected, http_address, segment
 from fairshare.client.plain_http import Answers, Ended, Head, NotHttp, request_head
+from fairshare.documents.ready import ready
 from fairshare.wording import cause
 
 _MOST_REFUSAL_BYTES = 64 * 1024
@@ -198,7 +199,7 @@ def _refused(answers: Answers, head: Head, url: str) -> Exception:
     with contextlib.suppress(OSError, NotHttp):
         body = answers.body(head, "GET", _MOST_REFUSAL_BYTES)
     try:
-        answer = msgspec.json.decode(body, type=Refusal)
+        answer = msgspec.json.decode(body, type=ready(Refusal))
     except msgspec.DecodeError:
         return AnswerNotUnderstood(
             f"what answers at {url} begins no session (HTTP {head.status}): see whether it is a"

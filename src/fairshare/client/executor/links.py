@@ -31,6 +31,7 @@ from fairshare.client.executor.remote import (
     proof_of,
     read_frame,
 )
+from fairshare.documents.ready import ready
 
 TOKEN_BYTES = 32
 MOST_HELLO_BYTES = 10_000
@@ -151,7 +152,7 @@ class WorkerSocket:
                 proof = proof_of(self.token, WORKER, nonces)
                 if not hmac.compare_digest(file.read(len(proof)), proof):
                     return None
-                worker = msgspec.json.decode(read_frame(file, MOST_HELLO_BYTES), type=Worker)
+                worker = msgspec.json.decode(read_frame(file, MOST_HELLO_BYTES), type=ready(Worker))
             connection.settimeout(None)
         except (OSError, EOFError, ValueError):  # ValueError: also of msgspec
             return None

@@ -21,6 +21,7 @@ from typing import Final
 import msgspec
 
 from fairshare.api.ledger import LEDGER_GROUPS, Ledger, LedgerGap, LedgerLine
+from fairshare.documents.ready import ready
 from fairshare.errors import InputError
 from fairshare.runtime.journal.sqlite import bytes_in_use
 from fairshare.server.insight.ledger import HOUR_MS, OWED, LedgerRow
@@ -261,7 +262,7 @@ def _line(columns: Sequence[str], key: tuple[object, ...], kinds: dict[str, int]
         "entitled": within + parts["lent"] + parts["idle"] + sum(owed.values()),
         "owed": dict(sorted(owed.items(), key=lambda one: (-one[1], one[0]))),
     }
-    return msgspec.convert(found, LedgerLine)
+    return msgspec.convert(found, ready(LedgerLine))
 
 
 def _check_names(connection: sqlite3.Connection, asked: Asked, queues: Sequence[str]) -> None:
