@@ -118,10 +118,12 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
             most = smallest(most, self.largest_node())
         return most if queue is None else smallest(most, queue.maximum_allocation)
 
-    def normalise(self, now_ms: int, queue: CapacityQueue | None, ask: Resource) -> Resource:
-        """The size that is granted for an ask."""
+    def normalise(self, now_ms: int, ask: Resource) -> Resource:
+        """The size that is granted for an ask: rounded up, at most the largest container of the
+        cluster. As in Hadoop this may be more than the queue's own maximum, by which asks are
+        refused as they were sent."""
         least = self.settings.minimum_allocation
-        most = self.largest_container(now_ms, queue)
+        most = self.largest_container(now_ms, None)
         return self.calculator.normalise(ask, least, most, least)
 
     @property

@@ -15,7 +15,7 @@ from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry, 
 from fairshare.core.schedulers.capacity.calculators import ResourceCalculator, larger
 from fairshare.core.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
 
-VolatileFields = tuple[int, bool, int | None, float]
+VolatileFields = tuple[int, bool, int | None, tuple[float, ...]]
 """Whether it may not use a partition, whether it has no guarantee, its priority if the policy uses
 it, and the size that breaks ties."""
 
@@ -39,14 +39,15 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
 def _fixed_fields(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
     """The part of a child's key that does not depend on its use.
 
-    Of two with the same use the larger one is first: by amount if all siblings have amounts.
-    Without the legacy mode the units may differ, and the absolute capacity decides.
+    Of two with the same use the larger one is first: if all siblings have amounts, by memory, then
+    by each further type. Without the legacy mode the units may differ, and the absolute capacity
+    decides.
     """
     share = child.shares[label]
     minimum = share.configured_minimum
-    size = -share.absolute_capacity
+    size: tuple[float, ...] = (-share.absolute_capacity,)
     if minimum is not None and child.parent is not None and child.parent.divides_amounts:
-        size = -float(minimum[0])
+        size = tuple(-amount for amount in minimum)
     denied = 0 if child.may_use(label) else 1
     priority = -child.priority if policy == "priority-utilization" else None
     return (denied, share.absolute_capacity <= 0.0, priority, size)

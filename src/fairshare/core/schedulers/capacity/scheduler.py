@@ -356,10 +356,9 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
                     )
 
     def normalise(self, step: Step, queue: str, resource: Resource) -> Resource:
-        """The size that a queue grants for an ask of this size
+        """The size that is granted for an ask of this size
         (Hadoop: SchedulerUtils.getNormalizedResource)."""
-        state = self._state
-        return state.normalise(step.now_ms, state.queues.get(queue), resource)
+        return self._state.normalise(step.now_ms, resource)
 
     # Time.
 

@@ -41,7 +41,7 @@ from fairshare.core.model.events import (
 from fairshare.core.model.identifiers import application_of
 from fairshare.core.model.nodes import Handlers, Node
 from fairshare.core.model.queues import ROOT, parent_name
-from fairshare.core.model.resources import add, subtract
+from fairshare.core.model.resources import add, smallest, subtract
 from fairshare.core.model.state import ClusterState
 from fairshare.core.model.work import ANYWHERE
 from fairshare.core.schedulers.capacity import (
@@ -494,10 +494,10 @@ class CapacityState(CapacityCluster):
         self.starts += 1
         attempt.start_order = self.starts
         master = attempt.submission.master
-        attempt.master_resource = (
+        attempt.master_resource = (  # Hadoop counts at most the queue's maximum, but grants more
             self.settings.minimum_allocation
             if master is None
-            else self.normalise(now_ms, leaf, master)
+            else smallest(self.normalise(now_ms, master), leaf.maximum_allocation)
         )
         self._enter(attempt, may_run=event.runnable)
 
