@@ -42,11 +42,14 @@ def _amounts(capacity: Capacity | None, types: int) -> tuple[Amount, ...]:
 
 
 def _configured(queue: CapacityQueue, label: str) -> tuple[Capacity | None, Capacity | None]:
-    """Its capacity and its maximum on a partition. As in Hadoop the maximum of a template has no
-    effect on queues that get their weight in place of its capacity."""
+    """Its capacity and its maximum on a partition. As in Hadoop a template without a capacity gives
+    its queues a weight, and then its maximum has no effect; that of the older auto-creation gives
+    its leaves nothing."""
     settings = queue.settings
     part = settings.label_capacities.get(label, LabelCapacity()) if label else settings
     if queue.dynamic and is_unset(part.capacity):
+        if management.makes_leaves(queue.parent):
+            return Percentage(0.0), part.maximum_capacity
         return Weight(1.0), None
     return part.capacity, part.maximum_capacity
 

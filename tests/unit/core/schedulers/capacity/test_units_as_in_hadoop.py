@@ -102,3 +102,33 @@ def test_in_legacy_mode_a_template_without_memory_leaves_a_created_queue_nothing
     assert "already has 0 applications" in (game.refusal(submit("two", "root.a.x", asks(1))) or "")
     assert shares(game, "root.a.x")[0] == 0
     assert shares(game, "root.a.p")[0] == 5120
+
+
+def test_leaves_of_the_older_auto_creation_have_nothing_if_their_template_has_no_capacity() -> None:
+    game = flexible(
+        **{
+            "root.a.capacity": "50",
+            "root.b.capacity": "50",
+            "root.a.auto-create-child-queue.enabled": "true",
+            "queue-mappings": "u:%user:root.a.%user",
+        }
+    )
+    game.do(submit("one", "default", asks(1)), beat("n1"))
+    [leaf] = [name for name in game.seen["queues"] if name.startswith("root.a.")]
+    assert shares(game, leaf) == (0, 20_480)
+    assert game.on("one") == {"n1": 1}
+
+
+@pytest.mark.parametrize(
+    ("weights", "memory_mb"), [(("50", "50"), 10_240), (("1w", "0w"), 0), (("1w", None), 0)]
+)
+def test_a_reload_takes_weights_away_at_once(
+    weights: tuple[str, str | None], memory_mb: int
+) -> None:
+    """In Hadoop the share of the old weight stays."""
+    legacy = {"legacy-queue-mode.enabled": "true", "root.a.capacity": "1w", "root.b.capacity": "3w"}
+    game = flexible(**legacy)
+    assert shares(game, "root.b")[0] == 15_360
+    changes = {f"root.{name}.capacity": value for name, value in zip("ab", weights, strict=True)}
+    game.do({"reload": {"properties": Playground.named(changes)}})
+    assert shares(game, "root.b")[0] == memory_mb
