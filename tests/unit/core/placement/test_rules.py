@@ -96,3 +96,8 @@ def test_rules_that_the_file_does_not_give_follow_from_two_properties() -> None:
     assert names(True, True) == ["specified", "user"]
     assert names(True, False) == ["specified", "user", "default"]
     assert names(False, True) == ["specified", "default"]
+
+
+def test_a_queue_named_in_other_letters_goes_past_no_rule() -> None:
+    """Hadoop makes root.B, since it takes the two names for one."""
+    assert placed(RuleSettings("default", queue="root.b"), queue="root.B") == "root.b"

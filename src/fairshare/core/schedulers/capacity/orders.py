@@ -39,9 +39,9 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
 def _fixed_fields(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
     """The part of a child's key that does not depend on its use.
 
-    Of two with the same use the larger one is first: if all siblings have amounts, by memory, then
-    by each further type. Without the legacy mode the units may differ, and the absolute capacity
-    decides.
+    Of two with the same use the larger one is first: if all siblings that have something have
+    amounts, by memory, then by each further type. Without the legacy mode the units may differ, and
+    the absolute capacity decides.
     """
     share = child.shares[label]
     minimum = share.configured_minimum
@@ -190,7 +190,9 @@ def refresh_use(
 def renumber(queue: CapacityQueue) -> None:
     """Give the children their ranks, and rebuild all orders of the queue."""
     queue.ranked = list(queue.children.values())
-    queue.divides_amounts = all(child.mode == ABSOLUTE for child in queue.ranked)
+    queue.divides_amounts = all(
+        child.mode == ABSOLUTE or child.share.absolute_capacity <= 0 for child in queue.ranked
+    )
     for rank, child in enumerate(queue.ranked):
         child.rank = rank
         child.reconsider()

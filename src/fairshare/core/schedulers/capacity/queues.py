@@ -222,7 +222,7 @@ class CapacityQueue(Queue[CapacityAttempt]):
         self.accessible: frozenset[str] = frozenset(("*",))
         self.default_label = ""
         self.dynamic_eligible = False
-        self.divides_amounts = False  # whether all its children have absolute capacities
+        self.divides_amounts = False  # whether its children have amounts, or nothing
         # of leaves of the older auto-creation (Hadoop: ManagedParentQueue)
         self.entitled: frozenset[str] = frozenset()
         self.funded: frozenset[str] = frozenset()  # of those with amounts: where these apply
