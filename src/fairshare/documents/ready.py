@@ -22,7 +22,8 @@ def ready(form: type[Form]) -> type[Form]:
     >>> msgspec.convert([1, 2], ready(tuple[int, ...]))
     (1, 2)
     """
-    _make_ready(form)
+    hashable: Any = form
+    _make_ready(hashable)
     return form
 
 

@@ -204,6 +204,10 @@ def _siblings(
     elif kind == ABSOLUTE:
         for label in labels:
             yield from _absolute_sum(planned, parent, label)
+        for label in (
+            sorted(set(configured).difference(labels)) if parent.parent is not None else ()
+        ):
+            yield from _amounts_of_nothing(parent, label)
     elif kind == PERCENTAGE:
         for label in labels:
             yield from _percentage_sum(parent, label, parent_kind, live)
@@ -266,6 +270,20 @@ def _absolute_sum(planned: CapacityState, parent: CapacityQueue, label: str) -> 
             f"Parent Queues capacity: {configured} is less than to its children: {needed} of queue"
             f" {parent.name}",
         )
+
+
+def _amounts_of_nothing(parent: CapacityQueue, label: str) -> Iterator[Fault]:
+    """Hadoop does not start if a child has amounts of a partition of which its parent has nothing:
+    it compares the two (ParentQueue.calculateEffectiveResourcesAndCapacity)."""
+    for child in parent.children.values():
+        share = child.shares.get(label)
+        if share is not None and share.configured_minimum is not None:
+            yield Fault(
+                child.name,
+                f"accessible-node-labels.{label}.capacity",
+                f"Queue {child.name} has amounts of the label {label}, and its parent {parent.name}"
+                " has no capacity of it: give it amounts, too",
+            )
 
 
 def faults_of_created(

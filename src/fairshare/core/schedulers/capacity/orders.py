@@ -13,11 +13,7 @@ from fairshare.core.model.resources import Resource, add
 from fairshare.core.model.usage import MOST_CHARGE
 from fairshare.core.schedulers.capacity.attempts import CapacityAttempt, Entry, Stage
 from fairshare.core.schedulers.capacity.calculators import ResourceCalculator, larger
-from fairshare.core.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, Share
-
-VolatileFields = tuple[int, bool, int | None, tuple[float, ...]]
-"""Whether it may not use a partition, whether it has no guarantee, its priority if the policy uses
-it, and the size that breaks ties."""
+from fairshare.core.schedulers.capacity.queues import ABSOLUTE, CapacityQueue, FixedFields, Share
 
 
 def remove(order: list[Entry], entry: Entry) -> None:
@@ -36,7 +32,7 @@ def child_key(child: CapacityQueue, policy: str, label: str) -> Entry:
     return _key(child, child.shares[label], _fixed_fields(child, policy, label))
 
 
-def _fixed_fields(child: CapacityQueue, policy: str, label: str) -> VolatileFields:
+def _fixed_fields(child: CapacityQueue, policy: str, label: str) -> FixedFields:
     """The part of a child's key that does not depend on its use.
 
     Of two with the same use the larger one is first: if all siblings that have something have
@@ -53,7 +49,7 @@ def _fixed_fields(child: CapacityQueue, policy: str, label: str) -> VolatileFiel
     return (denied, share.absolute_capacity <= 0.0, priority, size)
 
 
-def _key(child: CapacityQueue, share: Share, fixed: VolatileFields) -> Entry:
+def _key(child: CapacityQueue, share: Share, fixed: FixedFields) -> Entry:
     denied, no_guarantee, priority, size = fixed
     c = share.calculator
     if no_guarantee or c is None:

@@ -30,6 +30,11 @@ what the share in use may be too large (`user_bounds.py`)."""
 
 NO_USE: Resource = (-UNBOUNDED, -UNBOUNDED)
 
+FixedFields = tuple[int, bool, int | None, tuple[float, ...]]
+"""Of a queue's key among its siblings what does not depend on its use: whether it may not use a
+partition, whether it has no guarantee, its priority if the policy uses it, and the size that breaks
+ties."""
+
 
 class Share:
     """A queue's part of one partition.
@@ -37,8 +42,7 @@ class Share:
     Fractions are single precision. `used` and `used_capacity` include reservations; `pending` is
     the total of the asks of all applications below. `order` has the keys of the children with
     pending asks, the last element of each being the child's rank; those of children in `stale` may
-    be older than their use. `fixed_key` is the part of its own key that does not depend on its use;
-    None: to be recomputed.
+    be older than their use. `fixed_key` is the fixed part of its own key; None: to be recomputed.
     """
 
     __slots__ = (
@@ -85,7 +89,7 @@ class Share:
         self.effective_maximum = none
         self.master_share = 0.1
         self.entry: Entry | None = None
-        self.fixed_key: tuple[int, bool, int | None, float] | None = None
+        self.fixed_key: FixedFields | None = None
         self.order: list[Entry] = []
         self.stale: dict[CapacityQueue, None] = {}
         # What its use is measured against, once known; a use of nothing is 0.
