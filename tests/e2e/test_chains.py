@@ -47,7 +47,7 @@ def test_a_night_runs_in_its_order_and_outlives_a_failure(shell, submit, server,
 def test_a_job_file_waits_and_has_a_deadline(shell, submit, server, tmp_path):
     long = submit(line="sleep 600")
     (tmp_path / "job.yaml").write_text(
-        f"queue: a\nafter: '{long}:any'\ndeadline: +1s\ntasks: [{{command: 'true', memory: 64m}}]"
+        f"queue: a\nafter: '{long}:any'\ndeadline: +5s\ntasks: [{{command: 'true', memory: 64m}}]"
     )
     done = shell("submit", "--job", "job.yaml", "--wait")
     assert done.returncode == 1

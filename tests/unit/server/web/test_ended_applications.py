@@ -38,6 +38,7 @@ async def fill(page):
     """Applications that ended well and badly, were killed while they ran, waited, or were held,
     were moved and refused, and one with a driver."""
     await page.submit(user="ann", queue="a", name="well", tags=["t"], tasks=[group()])
+    await page.launched(4)  # before those of the next one
     first = group("first", count=2, max_attempts=1, keep_going=True)
     second = group("second", after=["first"], array={"lines": list("abcd")})
     await page.submit(user="bob", queue="b", name="badly", tasks=[first, second])

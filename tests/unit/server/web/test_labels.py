@@ -1,5 +1,6 @@
 """Node labels over the REST interface, on a server with the Capacity Scheduler."""
 
+import asyncio
 from pathlib import Path
 
 import httpx
@@ -91,6 +92,9 @@ async def test_an_application_runs_on_the_partition_that_it_asks_for(http, engin
     assert answer.status_code == 201
     assert engine.orders == {}  # no node is there
     await change(http, "assign", nodes={"n1": "gpu"})
+    async with asyncio.timeout(60):
+        while not engine.orders:
+            await asyncio.sleep(0.001)
     answer = await http.get("/applications/1/containers")
     assert [one["node"] for one in answer.json()["containers"]] == ["n1"]
     answer = await http.post("/applications", json={"label": "typo", "tasks": [task]})

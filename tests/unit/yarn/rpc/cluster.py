@@ -144,10 +144,12 @@ class Cluster:
                 version = await self.server.service.changed(version, 5.0)
 
     async def settled(self) -> None:
-        """Wait until all that was put into the inbox is decided."""
-        await self.server.service.ask_all([])
+        """Wait until all that was put into the inbox is decided, with all that can be granted for
+        it: a turn ends after some time."""
+        service = self.server.service
+        await service.ask_all([])
         async with asyncio.timeout(60):
-            while self.server.service._inbox:
+            while service._inbox or service._runtime.unsettled:
                 await asyncio.sleep(0)
         await asyncio.sleep(0)
 
