@@ -77,7 +77,7 @@ def test_a_booking_begins_while_the_cluster_is_full_preempts_and_is_kept_by_a_re
     ann = server.submit("a", "sleep 600", count=VCORES)
     until(lambda: server.used("a") == VCORES)
     result = server.verb("reserve", "deadline", "--for", "b", "--cpus", "2", "--until", "+1h",
-                         "--from", "+2s")  # fmt: skip
+                         "--from", "+5s")  # fmt: skip
     assert "Not sure to be free at the start: 2c" in result.stderr
     bob = server.submit("b", "sleep 600", count=3)
     until(lambda: server.used("b") == 2)

@@ -5,6 +5,7 @@ its family in the entry point group `fairshare.schedulers`. Only what is install
 imported: a configuration can choose a scheduler, and cannot make this process load code.
 """
 
+import threading
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 import msgspec
 
 from fairshare.core.record import register_events
+from fairshare.documents.ready import ready
 from fairshare.errors import InputError
 from fairshare.settings.capacity.family import CapacityFamily
 from fairshare.settings.fair.family import FairFamily
@@ -34,8 +36,16 @@ FAMILIES: dict[str, AnyFamily] = {
 them with the first call of a function below."""
 
 
+def _introduce(family: AnyFamily) -> None:
+    register_events(*family.events)
+    ready(family.settings_type)  # the core decodes them, in whatever thread simulates or plans
+
+
+_LOADING = threading.RLock()
+
+
 for _family in FAMILIES.values():
-    register_events(*_family.events)
+    _introduce(_family)
 
 
 def words_of_jobs() -> Jobs:
@@ -63,7 +73,8 @@ def all_families() -> dict[str, AnyFamily]:
 
     Raises InputError (`scheduler-package`) for an entry point that cannot be used.
     """
-    _load_installed()
+    with _LOADING:
+        _load_installed()
     return FAMILIES
 
 
@@ -80,7 +91,7 @@ def register(family: AnyFamily) -> None:
         if name in taken:
             raise ValueError(f"there is another scheduler called {name!r}")
     FAMILIES[family.name] = family
-    register_events(*family.events)
+    _introduce(family)
 
 
 @cache

@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fairshare.client
+import pytest
+
+import fairshare
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 THREADS = """
 import sys
@@ -41,6 +45,55 @@ print("all decoded")
 """
 
 
+FIRST = """
+import sys
+import threading
+from functools import partial
+
+import fairshare
+
+sys.setswitchinterval(1e-6)
+conf, workload = sys.argv[1:]
+together, done = threading.Barrier(8), []
+
+
+def call(first):
+    together.wait()
+    done.append(first())
+
+
+firsts = [
+    partial(fairshare.simulate, conf, workload, faults="tasks=0.5"),
+    partial(fairshare.plan, workload, nodes="2x", present=conf),
+    partial(fairshare.lint, conf),
+    partial(fairshare.simulate, conf, workload, scheduler="fifo"),
+]
+threads = [threading.Thread(target=call, args=(first,)) for first in firsts * 2]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(done))
+"""
+
+
+@pytest.mark.parametrize("conf", ["three-teams", "three-teams-capacity", "three-teams-mapreduce"])
+def test_threads_simulate_plan_and_lint_first_at_once(conf, tmp_path):
+    workload = tmp_path / "workload.yaml"
+    workload.write_text(
+        "nodes: [{name: n1, resources: {memory-mb: 8192, vcores: 4}}]\n"
+        "applications: [{at: 0s, user: ann, name: job, groups: [{name: g, count: 4,"
+        " resources: {memory-mb: 1024, vcores: 1}, duration: 1m}]}]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", FIRST, str(EXAMPLES / conf), str(workload)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")
+
+
 def test_threads_decode_classes_that_have_others_in_common():
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", THREADS],
@@ -51,13 +104,18 @@ def test_threads_decode_classes_that_have_others_in_common():
     assert (done.returncode, done.stdout, done.stderr) == (0, "all decoded\n", "")
 
 
-def test_the_client_decodes_only_what_is_ready():
-    """A program may have a client in each of its threads."""
-    for path in Path(fairshare.client.__file__).parent.rglob("*.py"):
+@pytest.mark.parametrize("room", ["client", "lab", "runtime/journal"])
+def test_what_the_threads_of_a_program_may_call_decodes_only_what_is_ready(room):
+    """A program may have a client, and simulate and plan, in each of its threads."""
+    paths = list((Path(fairshare.__file__).parent / room).rglob("*.py"))
+    assert paths
+    for path in paths:
         for call in ast.walk(ast.parse(path.read_text())):
             if not isinstance(call, ast.Call) or not ast.unparse(call.func).startswith("msgspec."):
                 continue
             forms = [word.value for word in call.keywords if word.arg == "type"]
             if ast.unparse(call.func) == "msgspec.convert":
                 forms.append(call.args[1])
+            elif ast.unparse(call.func).endswith(".Decoder"):
+                forms += call.args
             assert all(ast.unparse(form).startswith("ready(") for form in forms), ast.unparse(call)

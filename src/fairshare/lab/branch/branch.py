@@ -11,11 +11,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from fairshare.core.manager.resource_manager import ResourceManager
+from fairshare.documents.ready import ready
 from fairshare.lab.simulate.rerun import Pause, Rerun
 from fairshare.lab.simulate.world import World
 from fairshare.runtime.runtime import Observer
@@ -97,7 +98,7 @@ class Branch(msgspec.Struct, frozen=True):
 _Result = TypeVar("_Result")
 
 
-def apart(work: Callable[[], _Result], form: object) -> _Result:
+def apart(work: Callable[[], _Result], form: Any) -> _Result:
     """What some work returns, of a form, which is done in a copy, and may change all that it reads.
     Raises RuntimeError if the copy ends without a result; OSError if there is no copy."""
     reading, writing = os.pipe()
@@ -113,7 +114,7 @@ def apart(work: Callable[[], _Result], form: object) -> _Result:
     _, status = os.waitpid(pid, 0)
     if status or not content:
         raise RuntimeError(f"a copy ended with {os.waitstatus_to_exitcode(status)}")
-    result: _Result = msgspec.msgpack.decode(content, type=form)
+    result: _Result = msgspec.msgpack.decode(content, type=ready(form))
     return result
 
 

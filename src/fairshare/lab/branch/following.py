@@ -30,6 +30,7 @@ from fairshare.core.model.ended import pack
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.record import Record
 from fairshare.core.schedulers.protocol import Scheduler
+from fairshare.documents.ready import ready
 from fairshare.errors import FairshareError, InputError, JournalError
 from fairshare.lab.branch.branch import apart
 from fairshare.lab.branch.estimates import Estimates, estimate, has_news, submitted
@@ -218,7 +219,7 @@ def _answer_and_exit(following: Following, asking: socket.socket) -> None:
                 return
             content += more
         try:
-            found = following.answer(msgspec.json.decode(content, type=Asked))
+            found = following.answer(msgspec.json.decode(content, type=ready(Asked)))
             answered = Answered(msgspec.Raw(msgspec.json.encode(found)))
         except InputError as error:
             answered = Answered(code=error.code, reason=str(error))

@@ -21,6 +21,7 @@ from fairshare.client import Client
 from fairshare.client.exchange import path_of
 from fairshare.core.model.identifiers import ApplicationId, ContainerId
 from fairshare.core.model.inputs import Input
+from fairshare.documents.ready import ready
 from fairshare.engines.protocol import HostEngine, LaunchOrder
 from fairshare.errors import EngineError, InputError, JournalError
 from fairshare.lab.branch.estimates import estimate
@@ -165,4 +166,4 @@ def reasons_then(directory: Path, application: ApplicationId, at_ms: int) -> Rea
         raise InputError("no-answer", str(error)) from None
     with client_of(moment) as client:
         answer = client.connection.get(path_of(routes.LIST_REASONS, str(application)))
-        return msgspec.convert(answer, Reasons)
+        return msgspec.convert(answer, ready(Reasons))

@@ -19,6 +19,7 @@ import msgspec
 from fairshare.cli.verbs import Failure
 from fairshare.core.model.queues import full_name
 from fairshare.documents.durations import parse_duration_ms
+from fairshare.documents.ready import ready
 from fairshare.lab.branch.branch import Edit
 from fairshare.lab.branch.edits import nodes_of, with_nodes
 from fairshare.lab.plan.outcomes import Sums
@@ -211,7 +212,7 @@ def _kinds(
     family = family_of(scheduler)
     settings: Any
     if configuration is None:
-        settings = msgspec.convert(recorded_settings(world), family.settings_type)
+        settings = msgspec.convert(recorded_settings(world), ready(family.settings_type))
     else:
         settings = configuration.settings
     beat_ms = 0 if configuration is None else configuration.heartbeat_interval_ms

@@ -14,6 +14,7 @@ import msgspec
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.inputs import LoadConfiguration, MoveApplication, SubmitApplication
+from fairshare.documents.ready import ready
 from fairshare.lab.branch.branch import Branch, Edit
 from fairshare.lab.branch.edits import with_moved_arrivals
 from fairshare.lab.plan.outcomes import Competed, Competition, Outcomes, Sums, received, sums
@@ -372,7 +373,7 @@ def recorded_settings(world: World) -> Any:
 
 def _tree(settings: bytes, scheduler: str) -> Any:
     """Recorded settings, with the defaults of those that their release did not have yet."""
-    known = msgspec.json.decode(settings, type=family_of(scheduler).settings_type)
+    known = msgspec.json.decode(settings, type=ready(family_of(scheduler).settings_type))
     return msgspec.json.decode(msgspec.json.encode(known))
 
 

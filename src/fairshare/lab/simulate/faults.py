@@ -24,6 +24,7 @@ from fairshare.core.model.identifiers import application_name, application_of
 from fairshare.core.model.inputs import Input, NodeJoined, NodeLost
 from fairshare.core.record import Record
 from fairshare.documents.durations import parse_duration_ms
+from fairshare.documents.ready import ready
 from fairshare.engines.protocol import TaskLaunch
 from fairshare.engines.simulated import Outcome
 from fairshare.lab.simulate.workload import EPOCH_MS
@@ -115,7 +116,7 @@ def parse_faults(text: str) -> FaultSettings:
             values[name] = parse_duration_ms(value, least_ms=1)
     if "repair_ms" in values and "mtbf_ms" not in values:
         raise ValueError("repair without mtbf has no effect, since no node is lost: give mtbf=7d")
-    found = msgspec.convert(values, FaultSettings)
+    found = msgspec.convert(values, ready(FaultSettings))
     if found.mtbf_ms is None and not found.tasks:
         raise ValueError(f"nothing would fail: {HOW_TO_WRITE}")
     return found

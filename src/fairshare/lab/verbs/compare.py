@@ -12,6 +12,7 @@ import msgspec
 from fairshare.cli.options import json_option, print_json
 from fairshare.cli.tables import open_console, print_all
 from fairshare.cli.verbs import Failure
+from fairshare.documents.ready import ready
 from fairshare.lab.simulate.comparison import compare
 from fairshare.lab.simulate.overviews import (
     idle_text,
@@ -111,12 +112,12 @@ def read_run(path: Path) -> Report | Repetition:
             raise Failure(f"{path} has more than {MOST_BYTES:,} bytes")
         written = path.read_bytes()
         try:
-            return msgspec.json.decode(written, type=Report)
+            return msgspec.json.decode(written, type=ready(Report))
         except msgspec.ValidationError:
-            several = msgspec.json.decode(written, type=dict[str, msgspec.Raw])
+            several = msgspec.json.decode(written, type=ready(dict[str, msgspec.Raw]))
             if "seeds" not in several:
                 raise
-            return msgspec.json.decode(written, type=Repetition)
+            return msgspec.json.decode(written, type=ready(Repetition))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Failure(
             f"{path} is not a run: {cause(error)}. Write one: fairshare simulate TRACE --conf DIR"

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from fairshare.documents.ready import ready
 from fairshare.errors import JournalError
 
 LOCK_FILE = "lock"
@@ -97,7 +98,7 @@ def holder_of(directory: Path) -> Holder | None:
 
 def _read(descriptor: int) -> Holder | None:
     try:
-        return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
+        return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=ready(Holder))
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from fairshare.core.record import Record
+from fairshare.documents.ready import ready
 from fairshare.errors import JournalError
 
 
@@ -112,7 +113,7 @@ class LinesJournal:
 
 def read_lines(path: Path) -> Iterator[Record]:
     """The records of a file. Raises JournalError with file and line."""
-    decoder = msgspec.json.Decoder(Record)
+    decoder = msgspec.json.Decoder(ready(Record))
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):

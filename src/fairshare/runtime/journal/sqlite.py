@@ -21,6 +21,7 @@ from zlib import crc32
 import msgspec
 
 from fairshare.core.record import Record
+from fairshare.documents.ready import ready
 from fairshare.errors import JournalError
 from fairshare.runtime.journal.files import Place, Reserve, StateLock
 from fairshare.runtime.journal.protocol import Snapshot
@@ -234,7 +235,7 @@ class SqliteJournal:
     def records(self, after: int = 0) -> Iterator[Record]:
         """The committed records after number `after`; verifies checksums and that none is
         missing."""
-        decoder = msgspec.msgpack.Decoder(Record)
+        decoder = msgspec.msgpack.Decoder(ready(Record))
         expected = after + 1
         try:
             for sequence, now_ms, body, stored in self._rows(after):

@@ -31,6 +31,7 @@ from fairshare.core.model.inputs import (
 )
 from fairshare.core.model.work import Command, TaskGroup
 from fairshare.core.record import Record
+from fairshare.documents.ready import ready
 from fairshare.wording import STOPPED
 
 MOST_BYTES: Final = 1024**3
@@ -144,7 +145,7 @@ def unpack(body: bytes) -> Iterator[Record]:
         forms = [msgspec.msgpack.decode(shape) for shape in shapes]
         for number in order:
             row = (next(column) for column in tables[number])
-            yield msgspec.convert(_filled(forms[number], row), Record)
+            yield msgspec.convert(_filled(forms[number], row), ready(Record))
     except _UNREADABLE as error:
         raise ValueError(f"these are not packed records: {error}") from error
 

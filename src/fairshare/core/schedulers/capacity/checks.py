@@ -204,9 +204,7 @@ def _siblings(
     elif kind == ABSOLUTE:
         for label in labels:
             yield from _absolute_sum(planned, parent, label)
-        for label in (
-            sorted(set(configured).difference(labels)) if parent.parent is not None else ()
-        ):
+        for label in sorted(set(configured).difference(labels)):
             yield from _amounts_of_nothing(parent, label)
     elif kind == PERCENTAGE:
         for label in labels:
@@ -275,6 +273,8 @@ def _absolute_sum(planned: CapacityState, parent: CapacityQueue, label: str) -> 
 def _amounts_of_nothing(parent: CapacityQueue, label: str) -> Iterator[Fault]:
     """Hadoop does not start if a child has amounts of a partition of which its parent has nothing:
     it compares the two (ParentQueue.calculateEffectiveResourcesAndCapacity)."""
+    if parent.parent is None:
+        return
     for child in parent.children.values():
         share = child.shares.get(label)
         if share is not None and share.configured_minimum is not None:

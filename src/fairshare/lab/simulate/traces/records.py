@@ -14,6 +14,7 @@ import msgspec
 
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.gpus import GPU
+from fairshare.documents.ready import ready
 from fairshare.lab.simulate.traces.rows import TraceUnreadable
 from fairshare.wording import cause
 
@@ -123,7 +124,7 @@ def _written(part: list[_Arrival], file: IO[bytes]) -> Iterator[_Arrival]:
 
 
 def _read(file: IO[bytes]) -> Iterator[_Arrival]:
-    decode = msgspec.msgpack.Decoder(_Arrival).decode
+    decode = msgspec.msgpack.Decoder(ready(tuple[float, TraceJob])).decode
     while length := file.read(4):
         yield decode(file.read(int.from_bytes(length, "big")))
 
