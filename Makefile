@@ -127,10 +127,10 @@ bench: $(STAMP) ## measure the scheduler, the server, a restart, commands, tasks
 	$(BIN)/python -m benchmarks.tasks
 	$(BIN)/python -m benchmarks.calls
 
-bench-compare: $(STAMP) ## measure the core beside an earlier commit: make bench-compare BASE=<commit> (POLICY=fair, POINTS=q10-)
+bench-compare: $(STAMP) ## measure the core beside an earlier commit: make bench-compare BASE=<commit> (POLICY=fair, POINTS=q10-; INSTRUCTIONS=1 counts them, on a busy machine)
 	@$(if $(BASE),,echo "Name a commit: make bench-compare BASE=<commit>" >&2; exit 2)
 	@$(BIN)/python -m benchmarks.compare --base "$(BASE)" \
-	  $(if $(POLICY),--policy "$(POLICY)") $(if $(POINTS),--points "$(POINTS)")
+	  $(if $(POLICY),--policy "$(POLICY)") $(if $(POINTS),--points "$(POINTS)") $(if $(INSTRUCTIONS),--instructions)
 
 bench-rival: RIVAL ?= $(wildcard ../shared/rival-bench)
 bench-rival: $(STAMP) ## measure the core beside YARN's own schedulers (needs Java and Maven; RIVAL=DIR has them)

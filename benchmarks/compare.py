@@ -1,11 +1,12 @@
 """Prints how fast the core decides beside an earlier commit: `python -m benchmarks.compare --base
-COMMIT [--policy fair,capacity] [--points grid-n1000] [--samples 5] [--fail-slower PERCENT]`.
+COMMIT [--policy fair,capacity] [--points grid-n1000] [--samples 5] [--fail-slower PERCENT]`, or
+with `--instructions` how many instructions of Python it needs, which no other process changes.
 
 The files of the base are laid below build/ for the time of the run. Both take turns (base, own,
 own, base, ...), each sample in a process of its own, so that a busy machine is as slow for one as
 for the other. The benchmark is that of this checkout for both; only `fairshare` is imported from
 the base. A ratio is own speed / base speed: above 1 is faster. "slower" is printed where the whole
-spread of a figure's ratios is below 1.
+spread of a figure's ratios is below 1. Instructions are counted once, on 100 nodes.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.grid import grid
+from benchmarks.instructions import NODES
 from benchmarks.processes import Spread, spread_of
 from benchmarks.workload import KINDS
 
@@ -71,13 +73,13 @@ def files_of(commit: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def sample(source: Path, policy: str, point: str, seconds: float) -> dict[str, float]:
-    """The rates of a point with the `fairshare` of a folder, in containers a second."""
+def sample(source: Path, policy: str, point: str, seconds: float | None) -> dict[str, float]:
+    """The rates of a point with the `fairshare` of a folder, in containers a second; without
+    `seconds` in containers for a million instructions."""
+    timed = ["benchmarks", "--json", "--samples", "1", "--seconds", str(seconds)]
+    words = ["benchmarks.instructions"] if seconds is None else timed
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "benchmarks", "--json", "--samples", "1"),
-            *("--policy", policy, "--points", point, "--seconds", str(seconds)),
-        ],
+        [sys.executable, "-m", *words, "--policy", policy, "--points", point],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(source)},
         capture_output=True,
@@ -87,11 +89,13 @@ def sample(source: Path, policy: str, point: str, seconds: float) -> dict[str, f
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise RuntimeError(f"{source}: the benchmark of {point} has failed: {last}")
     row = json.loads(done.stdout.splitlines()[0])
+    if seconds is None:
+        return {figure: row[figure] for figure in FIGURES}
     return {figure: row[name] for figure, name in FIGURES.items()}
 
 
 def compared(
-    sources: tuple[Path, Path], policy: str, point: str, samples: int, seconds: float
+    sources: tuple[Path, Path], policy: str, point: str, samples: int, seconds: float | None
 ) -> list[Row]:
     """The rows of a point; `sources` are those of the base and of this checkout."""
     rates: tuple[list[dict[str, float]], list[dict[str, float]]] = ([], [])
@@ -122,18 +126,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", required=True, help="a commit")
     parser.add_argument("--policy", default="fair,drf,capacity,capacity-drf")
-    parser.add_argument("--points", default="grid-n1000", help="part of a point's id")
+    parser.add_argument("--points", default="", help="part of a point's id")
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="most of a phase")
+    parser.add_argument("--instructions", action="store_true", help="count them, without a clock")
     parser.add_argument("--history", type=Path, default=ROOT / "build" / "speed.jsonl")
     parser.add_argument("--fail-slower", type=float, metavar="PERCENT",
                         help="exit code 1 if a median is so much slower")  # fmt: skip
     options = parser.parse_args()
     policies = options.policy.split(",")
-    points = [one for one in grid(1000) if options.points in one.id]
+    every = grid(NODES if options.instructions else 1000)
+    points = [point for point in every if options.points in point.id]
     if options.samples < 1 or not points or set(policies) - set(KINDS):
-        parser.error(f"policies are {', '.join(KINDS)}; points are {[p.id for p in grid(1000)]}")
-    print(f"{'':44} {'base/s':>9} {'own/s':>9}  ratio: median, least, most")
+        parser.error(f"policies are {', '.join(KINDS)}; points are {[p.id for p in every]}")
+    samples, seconds = (1, None) if options.instructions else (options.samples, options.seconds)
+    unit = "/million" if options.instructions else "/s"
+    print(f"{'':42} {'base' + unit:>11} {'own' + unit:>11}  ratio: median, least, most")
     rows: list[Row] = []
     try:
         with files_of(options.base) as base:
@@ -145,7 +153,7 @@ def main() -> int:
                         > KINDS[policy].most_applications
                     ):
                         continue
-                    found = compared(sources, policy, point.id, options.samples, options.seconds)
+                    found = compared(sources, policy, point.id, samples, seconds)
                     for row in found:
                         print(row.line, flush=True)
                     rows += found

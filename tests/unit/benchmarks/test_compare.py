@@ -3,10 +3,12 @@
 import json
 import shutil
 import subprocess
+from contextlib import nullcontext
 
 import pytest
 from benchmarks import compare
 from benchmarks.compare import files_of, main, record, row_of
+from benchmarks.grid import grid
 
 in_a_repository = pytest.mark.skipif(
     shutil.which("git") is None
@@ -51,6 +53,19 @@ def test_an_unknown_commit_is_named(monkeypatch, capsys, tmp_path):
     assert main() == 2
     assert "'nonsense' is not a commit of this repository" in capsys.readouterr().err
     assert not history.exists()
+
+
+@in_a_repository
+def test_instructions_are_counted_alike_each_time(capsys, monkeypatch, tmp_path):
+    words = ["compare", "--base", "HEAD", "--policy", "fair", "--points", "q1-a1", "--history"]
+    words += [str(tmp_path / "history.jsonl"), "--instructions"]
+    monkeypatch.setattr(compare, "files_of", lambda commit: nullcontext(compare.ROOT))
+    monkeypatch.setattr(compare, "grid", lambda nodes: grid(nodes)[:1])
+    monkeypatch.setattr("sys.argv", words)
+    assert main() == 0
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[2] for row in rows] == list(compare.FIGURES)
+    assert all(row.endswith("1.00 1.00 1.00") for row in rows)
 
 
 def measured_as(monkeypatch, rates):
