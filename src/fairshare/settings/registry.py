@@ -35,13 +35,12 @@ FAMILIES: dict[str, AnyFamily] = {
 """The families by name, in the order in which messages list them. Those of installed packages join
 them with the first call of a function below."""
 
+_LOADING = threading.RLock()
+
 
 def _introduce(family: AnyFamily) -> None:
     register_events(*family.events)
     ready(family.settings_type)  # the core decodes them, in whatever thread simulates or plans
-
-
-_LOADING = threading.RLock()
 
 
 for _family in FAMILIES.values():

@@ -53,8 +53,8 @@ from functools import partial
 import fairshare
 
 sys.setswitchinterval(1e-6)
-conf, workload = sys.argv[1:]
-together, done = threading.Barrier(8), []
+conf, workload, scenarios = sys.argv[1:]
+together, done = threading.Barrier(10), []
 
 
 def call(first):
@@ -66,6 +66,7 @@ firsts = [
     partial(fairshare.simulate, conf, workload, faults="tasks=0.5"),
     partial(fairshare.plan, workload, nodes="2x", present=conf),
     partial(fairshare.lint, conf),
+    partial(fairshare.check, scenarios),
     partial(fairshare.simulate, conf, workload, scheduler="fifo"),
 ]
 threads = [threading.Thread(target=call, args=(first,)) for first in firsts * 2]
@@ -78,20 +79,21 @@ print(len(done))
 
 
 @pytest.mark.parametrize("conf", ["three-teams", "three-teams-capacity", "three-teams-mapreduce"])
-def test_threads_simulate_plan_and_lint_first_at_once(conf, tmp_path):
+def test_threads_simulate_plan_check_and_lint_first_at_once(conf, tmp_path):
     workload = tmp_path / "workload.yaml"
     workload.write_text(
         "nodes: [{name: n1, resources: {memory-mb: 8192, vcores: 4}}]\n"
         "applications: [{at: 0s, user: ann, name: job, groups: [{name: g, count: 4,"
         " resources: {memory-mb: 1024, vcores: 1}, duration: 1m}]}]\n"
     )
+    paths = [str(path) for path in (EXAMPLES / conf, workload, EXAMPLES / "scenarios")]
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", FIRST, str(EXAMPLES / conf), str(workload)],
+        [sys.executable, "-X", "faulthandler", "-c", FIRST, *paths],
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "10\n", "")
 
 
 def test_threads_decode_classes_that_have_others_in_common():

@@ -143,9 +143,10 @@ def unpack(body: bytes) -> Iterator[Record]:
         shapes, order, columns = msgspec.msgpack.decode(data)
         tables = [[iter(_sums(*column)) for column in table] for table in columns]
         forms = [msgspec.msgpack.decode(shape) for shape in shapes]
+        record = ready(Record)
         for number in order:
             row = (next(column) for column in tables[number])
-            yield msgspec.convert(_filled(forms[number], row), ready(Record))
+            yield msgspec.convert(_filled(forms[number], row), record)
     except _UNREADABLE as error:
         raise ValueError(f"these are not packed records: {error}") from error
 
