@@ -1,5 +1,5 @@
 """What a container costs in a burst of grants, and how long calls wait beside one:
-`python -m benchmarks.burst [--tasks N] [--postgresql]`.
+`python -m benchmarks.burst [--tasks N] [--nodes N] [--postgresql]`.
 
 One application asks for more containers than one turn of the writer can grant. Its containers are
 pretended: an engine says at once that they run, and that they end after some seconds. The server,
@@ -191,6 +191,11 @@ def main() -> int:
     if options.serve is not None:
         run_server(options.serve, options.nodes, options.task_s, options.database)
         return 0
+    each = min(NODE[name] // SMALL[name] for name in NODE)
+    if options.tasks > each * options.nodes:
+        least = -(-options.tasks // each)
+        parser.error(f"{options.tasks} containers do not run at once on {options.nodes} nodes, "
+                     f"which take {each} each; use --nodes {least} or more")  # fmt: skip
     with new_server(options.nodes, options.task_s, options.postgresql) as server:
         asyncio.run(alone(server, 1))  # the first request, and what is made once, is not measured
         before = overhead_of(server.process)

@@ -25,7 +25,8 @@ def test_a_measurement_is_slower_if_all_its_samples_are():
     assert slower.slower
     assert slower.ratio.median == pytest.approx(0.895)
     assert slower.line.endswith("0.90 0.80 0.99  slower")
-    assert not row_of("fair", "p", "fill", [100.0, 100.0], [80.0, 101.0]).slower
+    for own in ([80.0, 101.0], [80.0, 99.8]):
+        assert not row_of("fair", "p", "fill", [100.0, 100.0], own).slower
 
 
 @in_a_repository
@@ -66,6 +67,26 @@ def test_instructions_are_counted_alike_each_time(capsys, monkeypatch, tmp_path)
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[2] for row in rows] == list(compare.FIGURES)
     assert all(row.endswith("1.00 1.00 1.00") for row in rows)
+    assert not (tmp_path / "history.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (["--samples", "0"], "--samples is at least 1"),
+        (["--seconds", "nan"], "--seconds more than 0"),
+        (["--seconds", "0"], "--seconds more than 0"),
+        (["--instructions", "--samples", "3"], "without --samples and --seconds"),
+        (["--instructions", "--seconds", "1"], "without --samples and --seconds"),
+        (["--points", "a1000000"], "points are ['grid-n1000-q1-a1'"),
+        (["--policy", "lottery"], "policies are fair, drf"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(monkeypatch, capsys, words, refusal):
+    monkeypatch.setattr("sys.argv", ["compare", "--base", "HEAD", *words])
+    with pytest.raises(SystemExit):
+        main()
+    assert refusal in " ".join(capsys.readouterr().err.split())
 
 
 def measured_as(monkeypatch, rates):
