@@ -143,6 +143,20 @@ def test_a_report_counts_the_part_of_a_container_within_each_period(ledger, tmp_
     assert {row.group: row.gpu_seconds for row in tags} == {("x",): 14_400, ("y",): 14_400}
 
 
+def test_a_report_has_the_whole_use_of_a_container_of_less_than_a_millisecond(ledger, tmp_path):
+    ledger.write([container(1, 1, 1_000, 1_000, cpu_ms=2_000)], [(application(1, 1_000), ())])
+    halves = [Period("early", 0, 1_000), Period("late", 1_000, 2_000)]
+    (row,) = report_rows(tmp_path, Wanted(), ("month",), halves)
+    assert (row.group, row.containers, row.cpu_seconds) == (("late",), 1, 2.0)
+
+
+def test_a_container_that_ends_as_a_period_begins_does_not_count_there(ledger, tmp_path):
+    ledger.write([container(1, 1, 0, 1_000)], [(application(1, 1_000), ())])
+    halves = [Period("early", 0, 1_000), Period("late", 1_000, 2_000)]
+    (row,) = report_rows(tmp_path, Wanted(), ("month",), halves)
+    assert (row.group, row.containers, row.cpu_seconds) == (("early",), 1, 0.5)
+
+
 def test_what_is_old_goes_and_what_is_too_much_goes_from_its_oldest_end(ledger, tmp_path):
     numbers = range(1, 201)
     ledger.write(

@@ -152,7 +152,11 @@ def report_rows(
     timed = [f"{n}" for n, name in enumerate(by, 1) if name in ("month", "day")]
     order = ", ".join([*timed, f"{len(by) + 6} DESC", *map(str, range(1, len(by) + 1))])
     part = "max(0, min(c.ended_ms, p.end_ms) - max(c.allocated_ms, p.start_ms))"
-    share = f"({part} * 1.0 / max(1, c.ended_ms - c.allocated_ms))"
+    # A container that ended in the millisecond in which it was allocated lies in one period, whole.
+    share = (
+        f"(CASE WHEN c.ended_ms > c.allocated_ms"
+        f" THEN {part} * 1.0 / (c.ended_ms - c.allocated_ms) ELSE 1.0 END)"
+    )
     weight = f"({measured('c')} * {share} * (c.ended_ms - c.started_ms))"
     statement = f"""
         WITH p (label, start_ms, end_ms) AS (VALUES {marks})
@@ -164,6 +168,7 @@ def report_rows(
         FROM p CROSS JOIN containers AS c
         JOIN applications AS a USING (epoch_ms, application) {tags}
         WHERE {where} AND c.ended_ms >= p.start_ms AND c.allocated_ms < p.end_ms
+            AND (c.ended_ms > p.start_ms OR c.allocated_ms >= p.start_ms)
         GROUP BY {columns} ORDER BY {order} LIMIT {MAX_GROUPS + 1}
     """  # noqa: S608 - our own text
     flat = [value for one in periods for value in (one.label, one.start_ms, one.end_ms)]
