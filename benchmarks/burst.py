@@ -182,7 +182,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=1_000)
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--task-s", type=float, default=30.0)
-    parser.add_argument("--submissions", type=int, default=500, help="when nothing else happens")
+    parser.add_argument("--submissions", type=int, help="when nothing else happens (default 500)")
     parser.add_argument("--quiet", action="store_true", help="only the burst without calls")
     parser.add_argument("--postgresql", action="store_true", help="keep the state there")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
@@ -191,6 +191,9 @@ def main() -> int:
     if options.serve is not None:
         run_server(options.serve, options.nodes, options.task_s, options.database)
         return 0
+    submissions = 500 if options.submissions is None else options.submissions
+    if submissions < 1 or (options.quiet and options.submissions is not None):
+        parser.error("--submissions is at least 1, and --quiet leaves them out")
     each = min(NODE[name] // SMALL[name] for name in NODE)
     if options.tasks > each * options.nodes:
         least = -(-options.tasks // each)
@@ -211,7 +214,7 @@ def main() -> int:
         return 0
     with new_server(options.nodes, options.task_s, options.postgresql) as server:
         before_s = processor_s(server.process.pid)
-        waits = asyncio.run(submit_all(server.host, server.port, options.submissions, 4))
+        waits = asyncio.run(submit_all(server.host, server.port, submissions, 4))
         cost_ms = 1_000 * (processor_s(server.process.pid) - before_s) / len(waits)
         print(
             f"a submission costs {cost_ms:.2f} ms of a processor, and waits "

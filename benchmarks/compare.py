@@ -131,7 +131,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, help="pairs of samples (default 5)")
     parser.add_argument("--seconds", type=float, help="most of a phase (default 1)")
     parser.add_argument("--instructions", action="store_true", help="count them, without a clock")
-    parser.add_argument("--history", type=Path, default=ROOT / "build" / "speed.jsonl")
+    parser.add_argument("--history", type=Path, help="(default build/speed.jsonl)")
     parser.add_argument("--fail-slower", type=float, metavar="PERCENT",
                         help="exit code 1 if a median is so much slower")  # fmt: skip
     options = parser.parse_args()
@@ -145,8 +145,9 @@ def main() -> int:
     if samples < 1 or not 0 < seconds < float("inf"):
         parser.error("--samples is at least 1, and --seconds more than 0")
     if options.instructions:
-        if options.samples is not None or options.seconds is not None:
-            parser.error("--instructions are counted once, without --samples and --seconds")
+        if any(value is not None for value in (options.samples, options.seconds, options.history)):
+            parser.error("--instructions are counted once and not kept: "
+                         "leave out --samples, --seconds and --history")  # fmt: skip
         samples, seconds = 1, None
     unit = "/million" if options.instructions else "/s"
     print(f"{'':42} {'base' + unit:>11} {'own' + unit:>11}  ratio: median, least, most")
@@ -169,7 +170,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     if not options.instructions:
-        record(options.history, options.base, rows)
+        record(options.history or ROOT / "build" / "speed.jsonl", options.base, rows)
     limit = options.fail_slower
     return int(limit is not None and any(row.ratio.median < 1 - limit / 100 for row in rows))
 

@@ -397,14 +397,18 @@ class Clients:
         self.cluster.wait(runs, f"{application} runs", 60)
 
     def end_of(self, application: str, seconds: float) -> str:
-        """Wait until an application is over; its final status."""
+        """Wait until an application is over and its master has ended; its final status."""
 
-        def status() -> str:
-            found: str = self.document(f"/ws/v1/cluster/apps/{application}")["app"]["finalStatus"]
+        def document() -> dict[str, Any]:
+            found: dict[str, Any] = self.document(f"/ws/v1/cluster/apps/{application}")["app"]
             return found
 
-        self.cluster.wait(lambda: status() != "UNDEFINED", f"{application} ends", seconds)
-        return status()
+        def over() -> bool:
+            known = document()
+            return known["finalStatus"] != "UNDEFINED" and known["runningContainers"] <= 0
+
+        self.cluster.wait(over, f"{application} ends", seconds)
+        return str(document()["finalStatus"])
 
     def _echo(self) -> tuple[str, str]:
         """An application of ours that printed a word and is over, and the word."""

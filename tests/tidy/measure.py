@@ -157,7 +157,11 @@ def measure(root: Path) -> dict[str, str]:
 
 def main() -> None:
     """Print the tables of the checkouts that the command line names, and of this one."""
-    tables = [measure(Path(root)) for root in [*sys.argv[1:], str(ROOT)]]
+    roots = [*map(Path, sys.argv[1:]), ROOT]
+    for root in roots:
+        if not (root / "src" / "fairshare").is_dir():
+            sys.exit(f"{root} is no checkout of fairshare: name its root")
+    tables = [measure(root) for root in roots]
     for row in tables[0]:
         print(f"{row:55}", *(f"{table[row]:>14}" for table in tables))
 

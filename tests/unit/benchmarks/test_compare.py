@@ -57,9 +57,10 @@ def test_an_unknown_commit_is_named(monkeypatch, capsys, tmp_path):
 
 
 @in_a_repository
-def test_instructions_are_counted_alike_each_time(capsys, monkeypatch, tmp_path):
-    words = ["compare", "--base", "HEAD", "--policy", "fair", "--points", "q1-a1", "--history"]
-    words += [str(tmp_path / "history.jsonl"), "--instructions"]
+def test_instructions_are_counted_alike_each_time_and_not_kept(capsys, monkeypatch):
+    words = ["compare", "--base", "HEAD", "--policy", "fair", "--points", "q1-a1", "--instructions"]
+    kept: list[object] = []
+    monkeypatch.setattr(compare, "record", lambda *row: kept.append(row))
     monkeypatch.setattr(compare, "files_of", lambda commit: nullcontext(compare.ROOT))
     monkeypatch.setattr(compare, "grid", lambda nodes: grid(nodes)[:1])
     monkeypatch.setattr("sys.argv", words)
@@ -67,7 +68,7 @@ def test_instructions_are_counted_alike_each_time(capsys, monkeypatch, tmp_path)
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[2] for row in rows] == list(compare.FIGURES)
     assert all(row.endswith("1.00 1.00 1.00") for row in rows)
-    assert not (tmp_path / "history.jsonl").exists()
+    assert not kept
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,9 @@ def test_instructions_are_counted_alike_each_time(capsys, monkeypatch, tmp_path)
         (["--samples", "0"], "--samples is at least 1"),
         (["--seconds", "nan"], "--seconds more than 0"),
         (["--seconds", "0"], "--seconds more than 0"),
-        (["--instructions", "--samples", "3"], "without --samples and --seconds"),
-        (["--instructions", "--seconds", "1"], "without --samples and --seconds"),
+        (["--instructions", "--samples", "3"], "leave out --samples"),
+        (["--instructions", "--seconds", "1"], "leave out --samples"),
+        (["--instructions", "--history", "kept.jsonl"], "leave out --samples"),
         (["--points", "a1000000"], "points are ['grid-n1000-q1-a1'"),
         (["--policy", "lottery"], "policies are fair, drf"),
     ],
