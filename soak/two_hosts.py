@@ -37,6 +37,7 @@ import subprocess
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -175,8 +176,8 @@ class Server:
 
     def start(self) -> None:
         """Start it, as a standby if another one leads."""
-        words = ("serve", "--standby", "--conf", "/etc/fairshare", "--state", self.state)
-        words += ("--listen", f"{self.host.address}:{PORT}", "--no-hadoop")
+        words = ["serve", "--standby", "--conf", "/etc/fairshare", "--state", self.state]
+        words += ["--listen", f"{self.host.address}:{PORT}", "--no-hadoop"]
         with self.log.open("ab") as log:
             line = self.host.line(PYTHON, "-P", "-m", "fairshare", *words, user=ACCOUNT)
             self._process = subprocess.Popen(line, stdout=log, stderr=log)
@@ -199,11 +200,10 @@ class Server:
 
     def reaches(self, host: Host, reached: bool) -> None:
         """Let what it sends to a host arrive, or get nowhere."""
-        entry = ("neigh", "del", host.address, "dev", "eth0")
+        change = ["del", host.address]
         if not reached:
-            entry = ("neigh", "replace", host.address, "lladdr", LOST, "nud", "permanent")
-            entry += ("dev", "eth0")
-        run("nsenter", "-t", str(self.host.pid), "-n", "ip", *entry)
+            change = ["replace", host.address, "lladdr", LOST, "nud", "permanent"]
+        run("nsenter", "-t", str(self.host.pid), "-n", "ip", "neigh", *change, "dev", "eth0")
 
     def answer(self) -> str:
         """ready, standby, or what else /readyz says."""
@@ -441,7 +441,7 @@ def _run(soak: Soak, options: argparse.Namespace) -> int:
     return soak.report(loads)
 
 
-def _until(condition, what: str) -> None:
+def _until(condition: Callable[[], object], what: str) -> None:
     until_s = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > until_s:

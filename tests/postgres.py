@@ -13,7 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.hadoop.configuration import free_ports
@@ -38,16 +40,11 @@ class Postgres:
         self._bin = bin_folder
         self.data = folder / "data"
         (self.port,) = free_ports(1)
-        self._account: dict[str, object] = {}
+        self._account: pwd.struct_passwd | None = None
         if os.geteuid() == 0:
             known = {entry.pw_name: entry for entry in pwd.getpwall()}
-            account = next(known[name] for name in ACCOUNTS if name in known)
-            os.chown(folder, account.pw_uid, account.pw_gid)
-            self._account = {
-                "user": account.pw_uid,
-                "group": account.pw_gid,
-                "extra_groups": [],
-            }
+            self._account = next(known[name] for name in ACCOUNTS if name in known)
+            os.chown(folder, self._account.pw_uid, self._account.pw_gid)
         self._databases = 0
         words = ("-A", "trust", "-U", "fairshare", "-E", "UTF8", "--locale", "C", "--no-sync")
         self._run("initdb", "-D", str(self.data), *words)
@@ -80,7 +77,7 @@ class Postgres:
             self.run("postgres", f"CREATE DATABASE {database}")
         return f"postgresql://fairshare@127.0.0.1:{self.port}/{database}"
 
-    def run(self, database: str, statement: str) -> list[tuple]:
+    def run(self, database: str, statement: str) -> list[tuple[Any, ...]]:
         """Execute a statement in a database; its rows."""
         import psycopg
 
@@ -101,12 +98,14 @@ class Postgres:
             check=True,
             stdout=subprocess.DEVNULL,
             cwd="/",
-            **self._account,
+            user=self._account and self._account.pw_uid,
+            group=self._account and self._account.pw_gid,
+            extra_groups=self._account and [],
         )
 
 
 @contextlib.contextmanager
-def started():
+def started() -> Iterator[Postgres]:
     """A server; the test is skipped where there is none."""
     bin_folder = programs()
     if bin_folder is None:
@@ -150,7 +149,7 @@ def share(conf: Path, state: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres():
+def postgres() -> Iterator[Postgres]:
     """One for all tests of this process; each takes a database of its own (`url()`)."""
     with started() as server:
         yield server
