@@ -61,7 +61,7 @@ def main() -> int:
     parser.add_argument("--half-life", type=int, default=0, metavar="S", help="beside a memory")
     options = parser.parse_args()
     if options.general_walk:
-        fast_path.is_plain = lambda _state: False
+        fast_path.is_plain = lambda state: False
     gc.set_threshold(20_000, 3, 10_000)  # a server's; commits to compare with may not have it
     kind = KINDS[options.policy]
     points = [*grid(options.nodes), *growth(options.nodes), *trees(options.nodes)]

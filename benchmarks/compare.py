@@ -140,9 +140,9 @@ def main() -> int:
     points = [point for point in every if options.points in point.id]
     if not points or set(policies) - set(KINDS):
         parser.error(f"policies are {', '.join(KINDS)}; points are {[p.id for p in every]}")
-    samples = 5 if options.samples is None else options.samples
+    samples: int = 5 if options.samples is None else options.samples
     seconds: float | None = 1.0 if options.seconds is None else options.seconds
-    if samples < 1 or not 0 < seconds < float("inf"):
+    if samples < 1 or (seconds is not None and not 0 < seconds < float("inf")):
         parser.error("--samples is at least 1, and --seconds more than 0")
     if options.instructions:
         if any(value is not None for value in (options.samples, options.seconds, options.history)):

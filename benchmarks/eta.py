@@ -19,7 +19,8 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -261,7 +262,7 @@ def met(earlier: list[Row], now: Row, said: str = "said_p90") -> list[bool]:
 def loss(rows: list[Row], part: str) -> float:
     """The mean loss of a P90: what it is too early counts nine times as much as what it is too
     late (the pinball loss, which the true 90th percentile makes smallest)."""
-    late = [row.actual_ms - getattr(row, part) for row in rows]
+    late: list[int] = [row.actual_ms - getattr(row, part) for row in rows]
     return statistics.mean(max(0.9 * ms, -0.1 * ms) for ms in late)
 
 
@@ -314,9 +315,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600, help="ask no more after this")
     parser.add_argument("--save", type=Path, help="keep the estimates (JSON)")
     arguments = parser.parse_args()
-    sources = [
-        *((str(one), lambda one=one: of_directory(one)) for one in arguments.directories),
-        *((Path(one).name, lambda one=one: of_trace(one)) for one in arguments.trace),
+    sources: list[tuple[str, Callable[[], Source]]] = [
+        *((str(one), partial(of_directory, one)) for one in arguments.directories),
+        *((Path(one).name, partial(of_trace, one)) for one in arguments.trace),
     ] or [("made", made), ("demo", demonstrated)]
     print(
         "| history | of | calibrated | actual, median | error of P50 | of the plain median |"

@@ -299,9 +299,8 @@ def plot(lines: Mapping[str, Sequence[float]], title: str) -> str:
         parts.append(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )
-        x = left + (number % 3) * 200
-        y = high - 16 + (number // 3) * 13
-        parts.append(f'<text x="{x}" y="{y}" fill="{colour}">{name}</text>')
+        place = f'x="{left + (number % 3) * 200}" y="{high - 16 + (number // 3) * 13}"'
+        parts.append(f'<text {place} fill="{colour}">{name}</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -36,7 +36,8 @@ from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.workload import Arrival, GroupPlan, Workload, alike
 from fairshare.runtime.collection import collect_rarely
 from fairshare.runtime.journal.memory import ForgetfulJournal
-from fairshare.settings.directory import Configuration, read_directory
+from fairshare.settings.configuration import Configuration
+from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 
 NODE = (1024, 1)

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from benchmarks.grid import Point, grid
-from benchmarks.workload import KINDS, SEED, Driver, SplitMix64
+from benchmarks.grid import SEED, Point, grid
+from benchmarks.workload import KINDS, Driver, SplitMix64
 
 NODES = 100
 ROUNDS = {"fill": 40, "churn": 2}

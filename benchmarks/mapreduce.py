@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fairshare.client import Client
 from fairshare.mapreduce import MapReduce, Result
@@ -110,7 +111,9 @@ def plain(folder: Path, memory_mb: int) -> tuple[float, dict[bytes, int]]:
         return took_s, counted(file, count_first=True)
 
 
-def job(client: Client, made: MapReduce, *, count_first: bool) -> tuple[float, dict, Result]:
+def job(
+    client: Client, made: MapReduce, *, count_first: bool
+) -> tuple[float, dict[bytes, int], Result]:
     """How long a job takes, what it counts, and its result."""
     began_s = time.monotonic()
     result = made.run(client)
@@ -149,20 +152,21 @@ def main() -> int:
         plain_s, expected = plain(folder, options.memory_mb)
         print(f"{size:,} bytes, {sum(expected.values()):,} words, {len(expected):,} different ones")
         print(f"{'tr | sort | uniq -c':22} {plain_s:7.1f} s")
-        fields = {
-            "inputs": [folder / "text"],
-            "reduces": options.reduces,
-            "memory_mb": options.memory_mb,
-            "split_bytes": options.split_mb << 20,
-            "name": "word count",
-        }
-        jobs = {"job of commands": {"mapper": WORDS, "reducer": COUNT}}
+        jobs: dict[str, dict[str, Any]] = {"job of commands": {"mapper": WORDS, "reducer": COUNT}}
         if options.functions:
             jobs["job of functions"] = {"mapper": words, "combiner": add, "reducer": add}
         right = True
         with server(folder, options.memory_mb, options.vcores) as client:
             for number, (title, work) in enumerate(jobs.items()):
-                made = MapReduce(**fields, **work, output=folder / f"out-{number}")
+                made = MapReduce(
+                    inputs=[folder / "text"],
+                    output=folder / f"out-{number}",
+                    reduces=options.reduces,
+                    memory_mb=options.memory_mb,
+                    split_bytes=options.split_mb << 20,
+                    name="word count",
+                    **work,
+                )
                 took_s, found, result = job(client, made, count_first=number == 0)
                 tell(client, title, took_s, plain_s, result)
                 if found != expected:

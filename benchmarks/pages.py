@@ -227,4 +227,4 @@ def idle(name: str, page: Page) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -134,7 +134,9 @@ async def ask(host: str, port: int, path: str, times: int) -> tuple[list[float],
     caller = Caller(host, port)
     await caller.open()
     body = json.dumps({"queue": "wait", "tasks": [{"command": "true"}]}).encode()
-    fresh, again, size = [], [], 0
+    fresh: list[float] = []
+    again: list[float] = []
+    size = 0
     for _ in range(times):
         await caller.call("POST", "/api/v1/applications", body)
         for waits in (fresh, again):

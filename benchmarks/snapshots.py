@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.overhead import OverheadClock
 from benchmarks.recovery import InstantEngine, settings
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command, TaskGroup
@@ -45,7 +46,7 @@ def submission(number: int) -> SubmitApplication:
 
 async def measure(state: Path, applications: int) -> None:
     """Fill a server, take snapshots, print."""
-    engine = HalfIdleEngine(state)
+    engine = HalfIdleEngine(state, OverheadClock())
     retention = RetentionSettings(finished_applications=applications)
     plain = msgspec.structs.replace(settings(state), retention=retention)
     server = LiveServer(plain, lambda _, path: engine)

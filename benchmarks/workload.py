@@ -29,7 +29,12 @@ from fairshare.core.schedulers.capacity.settings import CapacitySettings, Weight
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueueSettings
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
 from fairshare.core.schedulers.pools.settings import TYPES as SLOT_TYPES
-from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolAllocations, PoolsSettings
+from fairshare.core.schedulers.pools.settings import (
+    Generation,
+    PoolAllocation,
+    PoolAllocations,
+    PoolsSettings,
+)
 from fairshare.settings.registry import family_of
 
 _MASK = (1 << 64) - 1
@@ -125,7 +130,7 @@ def capacity_settings(point: Point, policy: str) -> CapacitySettings:
 def pools_settings(point: Point, policy: str) -> PoolsSettings:
     """The same for the pool scheduler of a release: a job's queue is its pool."""
     return PoolsSettings(
-        generation=policy.removeprefix("pools-"),
+        generation=msgspec.convert(policy.removeprefix("pools-"), Generation),
         pool_property="pool.name",
         allocations=PoolAllocations(
             pools={pool: PoolAllocation(pool) for pool in pool_names(point)},

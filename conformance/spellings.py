@@ -106,9 +106,8 @@ def _list(draft: Draft, names: Iterable[str], *, twice: bool = True) -> str:
         parts.append(parts[0])
     commas = (",", ",", ",", ", ", " , ", ",\n    ")
     between = draft.pick(*commas, "\n", "\r\n", ";", " ", "\t", "\uff0c")
-    return draft.pick("{}", "{}", "{}", " {} ", "\n  {}\n", "{},", ",{}").format(
-        between.join(parts)
-    )
+    form: str = draft.pick("{}", "{}", "{}", " {} ", "\n  {}\n", "{},", ",{}")
+    return form.format(between.join(parts))
 
 
 def _tree(draft: Draft, mode: str | None = None) -> tuple[str, list[str]]:

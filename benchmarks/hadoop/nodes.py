@@ -146,11 +146,11 @@ class PretendedNode(asyncio.Protocol):
         content, _ = framing.take_part(frame, at)
         self._waiting = False
         if not self.registered.done():
-            answer = RegisterNodeManagerResponseProto.FromString(content)
-            if answer.nodeAction:
-                raise SystemExit(f"a node may not register: {answer.diagnostics_message}")
-            self._container_key_id = answer.container_token_master_key.key_id
-            self._nm_key_id = answer.nm_token_master_key.key_id
+            registration = RegisterNodeManagerResponseProto.FromString(content)
+            if registration.nodeAction:
+                raise SystemExit(f"a node may not register: {registration.diagnostics_message}")
+            self._container_key_id = registration.container_token_master_key.key_id
+            self._nm_key_id = registration.nm_token_master_key.key_id
             self.registered.set_result(None)
             return
         answer = NodeHeartbeatResponseProto.FromString(content)

@@ -24,7 +24,7 @@ class MeasuredServer:
         shutil.rmtree(run, ignore_errors=True)
         names = configuration.SERVER_PORTS
         self.ports = dict(zip(names, configuration.free_ports(len(names)), strict=True))
-        more = {"yarn.scheduler.maximum-allocation-mb": 16_384}
+        more: dict[str, object] = {"yarn.scheduler.maximum-allocation-mb": 16_384}
         conf = configuration.write_server(run, installation.jars, scheduler, self.ports, more)
         if kind == "yarn":
             opens = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
