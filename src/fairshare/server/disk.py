@@ -117,7 +117,9 @@ class Disk:
     def _problem_of(self, folder: Path) -> tuple[str, str] | None:
         """The shortage of a folder's disk, in few words and in a message."""
         free, size = self._probe(folder)
-        least = self._least(size)
+        least = min(DEFAULT_FREE_MB * MB, size // SHARE)
+        if self._least_mb is not None:
+            least = self._least_mb * MB
         if free < self._enough(least):
             words = (
                 f"is nearly full: {_mb(free)} are free, and with less than {_mb(least)}",
@@ -145,11 +147,6 @@ class Disk:
             f"the disk of {folder} {state} nothing is admitted or launched. What runs goes on. Make"
             f" room there; all resumes by itself ([limits] {key} is the threshold)"
         )
-
-    def _least(self, size: int) -> int:
-        if self._least_mb is not None:
-            return self._least_mb * MB
-        return min(DEFAULT_FREE_MB * MB, size // SHARE)
 
 
 def _mb(amount: int) -> str:

@@ -138,13 +138,12 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line and its traceback, without the secrets of tokens."""
         lines: list[str] | None = getattr(record, "lines", None)
-        return masked(super().format(record) if lines is None else self._block(record, lines))
-
-    def _block(self, record: logging.LogRecord, lines: list[str]) -> str:
+        if lines is None:
+            return masked(super().format(record))
         head = f"{self.formatTime(record)} {record.levelname} {record.name}: "
         if not "".join(lines).isprintable():
             lines = [_escaped(line) for line in lines]
-        return head + f"\n{head}".join(lines)
+        return masked(head + f"\n{head}".join(lines))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
         """The line without its traceback."""

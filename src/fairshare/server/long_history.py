@@ -146,23 +146,19 @@ class LongHistory:
             for sequence in states:
                 snapshot = journal.snapshot(sequence)
                 if snapshot.now_ms >= due_ms or sequence == needed:
-                    self._keep(snapshot)
+                    state = (snapshot.sequence, snapshot.now_ms, snapshot.form, snapshot.body)
+                    self._connection.execute(
+                        "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)",
+                        (*state, checksum(*state)),
+                    )
                     due_ms = snapshot.now_ms + bounds.days * _DAY_MS // STATES
             if block:
-                self._insert(block, begin, end, journal.row_checksum(end))
-
-    def _insert(self, block: list[Record], begin: int, end: int, tail: int) -> None:
-        body = pack(one for one in map(thin, block) if one is not None)
-        row = (begin, end, block[0].now_ms, block[-1].now_ms, tail, body)
-        self._connection.execute(
-            "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum(*row))
-        )
-
-    def _keep(self, snapshot: Snapshot) -> None:
-        row = (snapshot.sequence, snapshot.now_ms, snapshot.form, snapshot.body)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?, ?)", (*row, checksum(*row))
-        )
+                tail = journal.row_checksum(end)
+                body = pack(one for one in map(thin, block) if one is not None)
+                row = (begin, end, block[0].now_ms, block[-1].now_ms, tail, body)
+                self._connection.execute(
+                    "INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum(*row))
+                )
 
     def _shorten(self, bounds: Bounds) -> None:
         """Delete what is older than the days, and, while the file is too large, the oldest part:

@@ -319,25 +319,21 @@ class StateMetrics:
         await self._causes.refresh()
         async with self._writing:
             if time.monotonic() >= self._fresh_until_s:
-                await self._write()
+                slices, pieces = Slices(), []
+                queues = await made_in_slices(self._service.views.queues_in_steps(), slices)
+                for family in chain(self._cluster(), self._queues(queues), self._users()):
+                    pieces.append(_text_of(family))
+                    await slices.end()
+                cost_s = slices.cost_s
+                pieces.append(_text_of(await self._ledger()))
+                self._written = b"".join(pieces)
+                self._fresh_until_s = time.monotonic() + max(LEAST_AGE_S, REST_PER_COST * cost_s)
         return self._written + _text_of(self._waiting())
 
     async def users(self) -> list[tuple[str, UserCounts]]:
         """What users have now, those with most containers first; a few seconds old at most."""
         await self._causes.refresh()
         return sorted(self._causes.users.items(), key=lambda item: (-item[1].containers, item[0]))
-
-    async def _write(self) -> None:
-        """The metrics are written family by family."""
-        slices, pieces = Slices(), []
-        queues = await made_in_slices(self._service.views.queues_in_steps(), slices)
-        for family in chain(self._cluster(), self._queues(queues), self._users()):
-            pieces.append(_text_of(family))
-            await slices.end()
-        cost_s = slices.cost_s
-        pieces.append(_text_of(await self._ledger()))
-        self._written = b"".join(pieces)
-        self._fresh_until_s = time.monotonic() + max(LEAST_AGE_S, REST_PER_COST * cost_s)
 
     async def _ledger(self) -> Metric:
         """What queues were owed, as the ledger has it."""

@@ -328,7 +328,10 @@ class RowHistory(Generic[Key, Row]):
     def _write(self, key: Key, at_ms: int, row: Row | None) -> None:
         track: _Track = self._tracks.get(key, ())
         if track and track[-1] is not None:
-            packed = self._packed(track[-1])
+            content = _encoder.encode(msgspec.structs.astuple(track[-1]))
+            if self._pattern is None:
+                self._pattern = Pattern(content)
+            packed = self._pattern.pack(content)
             self.size += len(packed)
             track = (*track[:-1], packed)
         self._tracks[key] = (*track, at_ms, row)
@@ -350,17 +353,10 @@ class RowHistory(Generic[Key, Row]):
     def _at(self, track: _Track, at_ms: int) -> Row | None:
         place = bisect_right(track[::2], at_ms)
         row = track[2 * place - 1] if place else None
-        return self._row(row) if type(row) is bytes else row
-
-    def _packed(self, row: Row) -> bytes:
-        content = _encoder.encode(msgspec.structs.astuple(row))
-        if self._pattern is None:
-            self._pattern = Pattern(content)
-        return self._pattern.pack(content)
-
-    def _row(self, packed: bytes) -> Row:
+        if type(row) is not bytes:
+            return row
         assert self._pattern is not None
-        values = self._decoder.decode(self._pattern.unpack(packed))
+        values = self._decoder.decode(self._pattern.unpack(row))
         return self._form(**dict(zip(self._names, values, strict=True)))
 
     def thin(self, kept: Sequence[int]) -> None:

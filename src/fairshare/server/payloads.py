@@ -71,13 +71,16 @@ class Payloads:
         self._named: dict[ApplicationId, set[str]] = {}
         for application in applications:
             if not application.over:
-                self._name(application.id, _commands(application))
+                commands = [*commands_of(application.submission)]
+                commands += (progress.spec.command for progress in application.tasks.groups)
+                self._name(application.id, commands)
 
     def clean(self) -> None:
         """Delete all files that no live application names. Files that cannot be deleted stay."""
-        for path in _files(self._state / PAYLOADS):
-            if path.name not in self._needed:
-                _delete(path)
+        for directory, _, names in os.walk(self._state / PAYLOADS):
+            for name in names:
+                if name not in self._needed:
+                    _delete(Path(directory, name))
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records."""
@@ -190,11 +193,6 @@ class Payloads:
         self._forget(digest)
 
 
-def _commands(application: Application) -> Iterator[Command]:
-    yield from commands_of(application.submission)
-    yield from (progress.spec.command for progress in application.tasks.groups)
-
-
 def commands_of(submission: SubmitApplication) -> Iterator[Command]:
     """The commands of an application."""
     if submission.driver is not None:
@@ -236,12 +234,6 @@ def copy_payloads(state: Path, target: Path) -> None:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copyfile(path, copy)
                 copy.chmod(0o400)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for directory, _, names in os.walk(folder):
-        for name in names:
-            yield Path(directory, name)
 
 
 def _delete(path: Path) -> None:

@@ -154,7 +154,14 @@ class LiveServer:
             self._identity = self.directory.change_epoch(self._identity, state.epoch_ms)
             applications = state.applications.values()
             self.active_counts = ActiveCounts(applications)
-            self.payloads, self.uploads = self._payloads_of(applications)
+            self.payloads = Payloads(
+                self.directory.path,
+                applications,
+                lambda: self.disk.problem,
+                self.engine.forget_payload,
+            )
+            self.payloads.clean()
+            self.uploads = Uploads(self.payloads, self.active_counts.submitted_bytes)
             self.service = Service(self._runtime, self._clock(), self.projections.history)
             self.configuration = LiveConfiguration(
                 settings.configuration,
@@ -173,7 +180,15 @@ class LiveServer:
                 self._parts,
                 self._since,
             )
-            self.accounting, self.notices, self.cron = self._with_side_files()
+            self.accounting = Accounting(
+                self.directory.path,
+                settings.accounting,
+                state,
+                self.projections,
+                self.service.now_ms,
+            )
+            self.notices = self._notices()
+            self.cron = Cron(self.directory.path, state, self.service.now_ms)
             self.past_views = PastViews(self.started_ms)
             self.follower = Follower(
                 self.directory.path, lambda: self.service.position, self.service.now_ms
@@ -185,22 +200,6 @@ class LiveServer:
             self._connect()
             self._subscribe()
             self._opened = opened.pop_all()
-
-    def _payloads_of(self, applications: Iterable[Application]) -> tuple[Payloads, Uploads]:
-        payloads = Payloads(
-            self.directory.path,
-            applications,
-            lambda: self.disk.problem,
-            self.engine.forget_payload,
-        )
-        payloads.clean()
-        return payloads, Uploads(payloads, self.active_counts.submitted_bytes)
-
-    def _with_side_files(self) -> tuple[Accounting, Notices, Cron]:
-        service, path = self.service, self.directory.path
-        accounted = (self.settings.accounting, service.state, self.projections, service.now_ms)
-        cron = Cron(path, service.state, service.now_ms)
-        return Accounting(path, *accounted), self._notices(), cron
 
     def _notices(self) -> Notices:
         settings = self.settings

@@ -192,7 +192,15 @@ class ContainerDirectory:
         if call:
             self._put_call(call)
         if owner is not None:
-            self._give(*owner, call=bool(call))
+            # Users can traverse these directories to their own files, but not list them.
+            for folder in (self.path.parent, self.path):
+                folder.chmod(0o711)
+            self.returned.mkdir(mode=0o700, exist_ok=True)
+            for folder in (self.work, self.returned):
+                os.chown(folder, *owner, follow_symlinks=False)
+            if call:
+                self.call.chmod(0o400)
+                os.chown(self.call, *owner, follow_symlinks=False)
         if secrets:
             _write_private(self.secrets, json.dumps(secrets).encode())
         write_atomically(self.launch, launch)  # else a killed server would leave half an order
@@ -274,17 +282,6 @@ class ContainerDirectory:
         with contextlib.suppress(OSError):
             self.secrets.unlink()
         return secrets
-
-    def _give(self, uid: int, gid: int, *, call: bool) -> None:
-        # Users can traverse these directories to their own files, but not list them.
-        for folder in (self.path.parent, self.path):
-            folder.chmod(0o711)
-        self.returned.mkdir(mode=0o700, exist_ok=True)
-        for folder in (self.work, self.returned):
-            os.chown(folder, uid, gid, follow_symlinks=False)
-        if call:
-            self.call.chmod(0o400)
-            os.chown(self.call, uid, gid, follow_symlinks=False)
 
     def take_result(self, uid: int) -> None:
         """Take over the result of a user's call, if it is a regular file owned by that user.

@@ -211,8 +211,11 @@ def _listed(
     Python call is among them."""
     with contextlib.suppress(OSError), os.scandir(descriptor) as entries:
         for entry in entries:
-            status = _stat(entry)
-            if status is None or (shared and entry.name == _SHARED):
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if shared and entry.name == _SHARED:
                 continue
             if stat.S_ISDIR(status.st_mode):
                 directories.append(entry.name)
@@ -221,13 +224,6 @@ def _listed(
                     continue
                 seen.add((status.st_dev, status.st_ino))
             yield status.st_blocks * 512
-
-
-def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
-    try:
-        return entry.stat(follow_symlinks=False)
-    except OSError:
-        return None
 
 
 def _user_of(directory: ContainerDirectory) -> str:

@@ -234,25 +234,24 @@ class Kept:
         grown, self._size = size - self._size, size
         kept_bytes = self._head_bytes + size - self.dropped_to
         if kept_bytes > self._limit_bytes + self._slack_bytes:
-            self._drop((size - self._tail_bytes) // _BLOCK_BYTES * _BLOCK_BYTES)
+            end = (size - self._tail_bytes) // _BLOCK_BYTES * _BLOCK_BYTES
+            # The range is written first, so that a reader never takes the gap for output.
+            said = {"from": self._head_bytes, "to": end}
+            write_atomically(self._path.with_suffix(".dropped"), json.dumps(said).encode())
+            flags = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(self._path, flags)
+            try:
+                if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    _punch(descriptor, self.dropped_to, end - self.dropped_to)
+            finally:
+                os.close(descriptor)
+            self.dropped_to = end
         return grown > self._limit_bytes // 4
 
     @property
     def dropped_bytes(self) -> int:
         """The number of removed bytes."""
         return self.dropped_to - self._head_bytes
-
-    def _drop(self, end: int) -> None:
-        # The range is written first, so that a reader never takes the gap for output.
-        said = {"from": self._head_bytes, "to": end}
-        write_atomically(self._path.with_suffix(".dropped"), json.dumps(said).encode())
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                _punch(descriptor, self.dropped_to, end - self.dropped_to)
-        finally:
-            os.close(descriptor)
-        self.dropped_to = end
 
 
 def cannot_leave_out(limit_bytes: int, failure: int) -> str:

@@ -65,7 +65,14 @@ class KeptFiles:
         self._count(user, application)
         if exit_code:
             self._limit_tries(directory, launch)
-        most_of_application, most_of_user = self._most()
+        # The largest number of directories of an application, and of a user.
+        inodes = os.statvfs(self._state.containers).f_files or 2**62
+        shares = (inodes // _INODES // _APPLICATION_SHARE, inodes // _INODES // _USER_SHARE)
+        limits = (self._limits.application_containers, self._limits.user_containers)
+        most_of_application, most_of_user = (
+            max(_LEAST, min(limit or share, share))
+            for limit, share in zip(limits, shares, strict=True)
+        )
         counts = self._kept[user]
         if counts[application] > most_of_application:
             self._trim(user, application, most_of_application // _AT_ONCE + 1)
@@ -98,17 +105,6 @@ class KeptFiles:
         tries.append(directory.path)
         if len(tries) > KEPT_TRIES:
             self._delete(_user_of(launch), tries.popleft())
-
-    def _most(self) -> tuple[int, int]:
-        """The largest number of directories of an application, and of a user."""
-        inodes = os.statvfs(self._state.containers).f_files or 2**62
-        shares = (inodes // _INODES // _APPLICATION_SHARE, inodes // _INODES // _USER_SHARE)
-        limits = (self._limits.application_containers, self._limits.user_containers)
-        most_of_application, most_of_user = (
-            max(_LEAST, min(limit or share, share))
-            for limit, share in zip(limits, shares, strict=True)
-        )
-        return most_of_application, most_of_user
 
     def _trim(self, user: str, application: str, excess: int) -> int:
         """Delete the oldest directories of an application, and results last; returns how many."""

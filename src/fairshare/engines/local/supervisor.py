@@ -329,6 +329,7 @@ class Supervisor:
 
     def _ending(self, peak_bytes: int) -> Ending:
         assert self._status is not None  # no child is left, so the first one was reaped
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return Ending(
             container=self._launch.container,
             status=self._status,
@@ -336,7 +337,7 @@ class Supervisor:
             failure=self._failure,
             over_memory=self._over_memory,
             peak_bytes=self._with_largest(peak_bytes),
-            cpu_ms=_cpu_ms(),
+            cpu_ms=round((usage.ru_utime + usage.ru_stime) * 1000),
             ended_at_ms=_now_ms(),
             dropped=self._logs.dropped,
         )
@@ -349,11 +350,6 @@ class Supervisor:
         if largest > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss:
             return max(peak_bytes, largest * 1024)
         return peak_bytes
-
-
-def _cpu_ms() -> int:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round((usage.ru_utime + usage.ru_stime) * 1000)
 
 
 def _now_ms() -> int:

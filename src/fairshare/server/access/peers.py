@@ -54,17 +54,13 @@ class Peers:
         if kept is None or kept[0] <= time.monotonic():
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            kept = (time.monotonic() + KEPT_S, _name_of(uid))
+            account = account_numbered(uid)
+            kept = (time.monotonic() + KEPT_S, "" if account is None else account.pw_name)
             self._kept[uid] = kept
         name = kept[1]
         if not name:
             return None
         return Identity(name, administrator=uid in (0, os.geteuid()), proof=f"uid {uid}")
-
-
-def _name_of(uid: int) -> str:
-    found = account_numbered(uid)
-    return "" if found is None else found.pw_name
 
 
 def _overflow_uid() -> int:

@@ -88,7 +88,10 @@ class SubmittedBytes:
 
     def _forgotten(self, record: Record, event: ApplicationsForgotten) -> None:
         for number in event.applications:
-            self._forget(number)
+            user = self._users.pop(number, None)
+            if user is not None:
+                over = number in self._over.get(user, {})
+                self._take(user, _taken(self._over if over else self._unfinished, user, number))
 
     def size(self, user: str) -> int:
         """The bytes of all that a user has submitted, pending submissions included."""
@@ -150,13 +153,6 @@ class SubmittedBytes:
         if user is not None:
             size = _taken(self._unfinished, user, number)
             self._over.setdefault(user, {})[number] = size
-
-    def _forget(self, number: ApplicationId) -> None:
-        user = self._users.pop(number, None)
-        if user is None:
-            return
-        over = number in self._over.get(user, {})
-        self._take(user, _taken(self._over if over else self._unfinished, user, number))
 
     def _take(self, user: str, size: int) -> None:
         self._all[user] -= size

@@ -48,22 +48,18 @@ def divided(since_ms: int, until_ms: int, unit: Literal["month", "day"]) -> list
     while start_ms < until_ms:
         if len(periods) == most:
             raise ValueError(f"the period has more than {most} {unit}s: ask for a shorter one")
-        end_ms = min(until_ms, _next(start_ms, unit))
         moment = _local(start_ms)
-        label = f"{moment:%Y-%m}" if unit == "month" else f"{moment:%Y-%m-%d}"
+        day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        if unit == "month":
+            label = f"{moment:%Y-%m}"
+            following = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+        else:
+            label = f"{moment:%Y-%m-%d}"
+            following = day + timedelta(days=1)
+        end_ms = min(until_ms, round(following.timestamp() * 1_000))
         periods.append(Period(label, start_ms, end_ms))
         start_ms = end_ms
     return periods
-
-
-def _next(at_ms: int, unit: Literal["month", "day"]) -> int:
-    """The beginning of the next month or day."""
-    day = _local(at_ms).replace(hour=0, minute=0, second=0, microsecond=0)
-    if unit == "month":
-        following = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
-    else:
-        following = day + timedelta(days=1)
-    return round(following.timestamp() * 1_000)
 
 
 def _local(at_ms: int) -> datetime:

@@ -59,7 +59,8 @@ class Shares:
         owed = _only(positive(subtract(entitled, queue.used)), measured)
         borrowed = _only(positive(subtract(queue.used, queue.fair_share)), measured)
         fair = queue.fair_share[place]
-        borrower = self._borrower(queue, place) if owed[place] else None
+        others = self.over(place, queue.name) if owed[place] else ()
+        borrower = others[0][0] if others else None
         state = _state(queue, demand, owed[place], borrowed[place], place)
         return Share(
             dominant=self._types.names[place],
@@ -100,10 +101,6 @@ class Shares:
             return used, due / all_of_it, beside[place] / all_of_it, -place
 
         return max(measured, key=parts)
-
-    def _borrower(self, queue: QueueView, place: int) -> str | None:
-        others = self.over(place, queue.name)
-        return others[0][0] if others else None
 
     def _sentence(self, queue: QueueView, state: str, place: int, borrower: str | None) -> str:
         name = self._types.names[place]
@@ -146,7 +143,8 @@ class Shares:
             f"Receives {amount(used, name)} of the {amount(entitled, name)} it is entitled to; "
             f"{amount(lacking, name)} {'is' if lacking == 1 else 'are'} owed."
         )
-        free = self._total[place] - self._queues_root_used(place)
+        root = next(iter(self._queues.values()), None)
+        free = self._total[place] - (0 if root is None else root.used[place])
         if borrower is not None:
             over = next(found for found, whose in self._over[place] if whose == borrower)
             text += f" {borrower} has {amount(over, name)} beyond its own share."
@@ -156,10 +154,6 @@ class Shares:
                 "within a limit that would serve it."
             )
         return text
-
-    def _queues_root_used(self, place: int) -> int:
-        root = next(iter(self._queues.values()), None)
-        return 0 if root is None else root.used[place]
 
 
 class Beside(NamedTuple):

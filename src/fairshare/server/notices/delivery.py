@@ -226,7 +226,9 @@ class Delivery:
                 if settings.smtp_security == "starttls":
                     smtp.starttls(context=context)
                 if settings.smtp_user is not None:
-                    smtp.login(settings.smtp_user, self._password())
+                    path = settings.smtp_password_file
+                    password = "" if path is None else Path(path).read_text().strip()
+                    smtp.login(settings.smtp_user, password)
                 smtp.send_message(message)
         except smtplib.SMTPRecipientsRefused as error:
             codes = [code for code, _ in error.recipients.values()]
@@ -234,10 +236,6 @@ class Delivery:
             raise DeliveryError(f"the mail server refuses {address}", final=final) from error
         except (smtplib.SMTPException, OSError, ValueError) as error:
             raise DeliveryError(f"the mail server {host} took no mail: {cause(error)}") from error
-
-    def _password(self) -> str:
-        path = self._settings.smtp_password_file
-        return "" if path is None else Path(path).read_text().strip()
 
     # Commands.
 

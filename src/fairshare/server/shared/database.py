@@ -151,8 +151,10 @@ class Link:
     def _do(self, work: Callable[[Connection], Result]) -> Result:
         try:
             if self._connection is None:
+                given = {name for name, _ in parse_qsl(urlsplit(self.url).query)}
+                options = {name: value for name, value in _OPTIONS.items() if name not in given}
                 self._connection = self._driver.connect(
-                    self.url, autocommit=True, prepare_threshold=None, **self._options()
+                    self.url, autocommit=True, prepare_threshold=None, **options
                 )
             return work(self._connection)
         except self._driver.Error as error:
@@ -164,10 +166,6 @@ class Link:
             if self._connection is not None and self._connection.closed:
                 self._disconnect()
             raise
-
-    def _options(self) -> dict[str, object]:
-        given = {name for name, _ in parse_qsl(urlsplit(self.url).query)}
-        return {name: value for name, value in _OPTIONS.items() if name not in given}
 
     def _disconnect(self) -> None:
         if self._connection is not None:

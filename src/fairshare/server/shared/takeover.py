@@ -57,19 +57,16 @@ class Candidate:
         """Open both, or make them; `back`: to make the copy a state of its own."""
         made = cls(url, directory, takeover_s)
         try:
-            made._open(back)
+            made.warnings = tables.check(made._link, WallClock().now_ms())
+            cluster = made._link.run(tables.cluster, tables.ANSWER_S)
+            made._copy = Copy(directory, url, cluster, back=back)
+            if cluster is None:
+                move_in(made._link, directory, made._copy.journal)
+                made._copy.reload()
         except BaseException:
             made.close()
             raise
         return made
-
-    def _open(self, back: bool) -> None:
-        self.warnings = tables.check(self._link, WallClock().now_ms())
-        cluster = self._link.run(tables.cluster, tables.ANSWER_S)
-        self._copy = Copy(self._directory, self._url, cluster, back=back)
-        if cluster is None:
-            move_in(self._link, self._directory, self._copy.journal)
-            self._copy.reload()
 
     @property
     def active(self) -> str:

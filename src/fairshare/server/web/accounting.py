@@ -125,26 +125,24 @@ def _wanted(request: Request, parameters: Mapping[str, str]) -> Wanted:
         raise InputError("bad-request", "until is not after since: there is nothing in between")
     name = parameters.get("application")
     states = wanted_states(parameters.get("state"))
+    application = None
+    if name is not None:  # this server need not know it any more
+        number = parse_application(name)
+        if number is None or number >= 2**53:
+            raise InputError("bad-request", f"application={name}: write an id, or its number")
+        parts = name.split("_")
+        epoch_ms = int(parts[1]) if len(parts) == 3 else server_of(request).epoch_ms
+        application = (epoch_ms, number)
     return Wanted(
         user=parameters.get("user"),
         queue=parameters.get("queue"),
         tag=parameters.get("tag"),
         name=parameters.get("name"),
         states=tuple(sorted(states or ())),
-        application=None if name is None else _application(request, name),
+        application=application,
         since_ms=since_ms,
         until_ms=until_ms,
     )
-
-
-def _application(request: Request, text: str) -> tuple[int, int]:
-    """The epoch and the number of an application, which this server need not know any more."""
-    number = parse_application(text)
-    if number is None or number >= 2**53:
-        raise InputError("bad-request", f"application={text}: write an id, or its number")
-    parts = text.split("_")
-    epoch_ms = server_of(request).epoch_ms
-    return (int(parts[1]) if len(parts) == 3 else epoch_ms), number
 
 
 async def _asked(request: Request, question: Callable[[], Found]) -> Found:

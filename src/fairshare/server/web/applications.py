@@ -375,7 +375,9 @@ async def list_reasons(request: Request) -> Response:
                 state.types,
                 ahead=tuple(application_name(state.epoch_ms, number) for number in reason.ahead),
                 also=tuple(other.cause for other in reason.also),
-                group=_group(application, reason),
+                group=(
+                    None if reason.group < 0 else application.tasks.groups[reason.group].spec.name
+                ),
                 preemption=_preemption(reason, state.types),
                 sentence=explanation.sentence,
                 remedy=explanation.remedy,
@@ -458,14 +460,6 @@ def _preemption(reason: Reason, types: ResourceTypes) -> NamedPreemption | None:
         return None
     above = tuple(filled(NamedExcess, one, types) for one in owed.above)
     return filled(NamedPreemption, owed, types, above=above)
-
-
-def _group(application: Application, reason: Reason) -> str | None:
-    """The name of the task group whose ask waits."""
-    if reason.group < 0:
-        return None
-    name: str = application.tasks.groups[reason.group].spec.name
-    return name
 
 
 async def resubmit_application(request: Request) -> Response:

@@ -108,6 +108,7 @@ async def show_readiness(request: Request) -> Response:
     """GET /readyz: 200 when it accepts work, 503 while it starts, stops, or cannot keep up."""
     server = server_of(request)
     service = server.service
+    failing = sorted(server.background.failing)
     checks = {
         "started": "ok" if server.started else "starting",
         "writer": "ok" if service.failure is None and not service.ended.is_set() else "failed",
@@ -117,16 +118,11 @@ async def show_readiness(request: Request) -> Response:
         "engine": server.engine.trouble() or "ok",
         "disk": server.disk.shortage or "ok",
         **server.database_check,
-        "background": _failing(server.background.failing),
+        # The reasons are only logged, as these paths need no authentication.
+        "background": f"failing: {', '.join(failing)}" if failing else "ok",
     }
     ready = all(word == "ok" for word in checks.values())
     return _checks_answer(checks, "ready" if ready else "not ready")
-
-
-def _failing(reasons: dict[str, str]) -> str:
-    """The background work that failed lately; the reasons are only logged, as these paths need no
-    authentication."""
-    return f"failing: {', '.join(sorted(reasons))}" if reasons else "ok"
 
 
 def _checks_answer(checks: dict[str, str], status: str) -> Response:

@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from fairshare.errors import FairshareError, InputError
-from fairshare.server.event_feed import PAGE, EventFeed, Gone, Line
+from fairshare.server.event_feed import PAGE, EventFeed, Gone
 from fairshare.server.server import LiveServer
 from fairshare.server.web.actors import sees_records
 from fairshare.server.web.openapi.operation import NUMBER, TEXT, Parameter, get
@@ -83,16 +83,11 @@ async def stream_events(request: Request) -> Response:
                 " tells when to look again",
             )
         kinds = frozenset({"changed"})
-    since = _number(parameters.get("since") or request.headers.get("last-event-id"))
-    return EventStream(server, events_of(server, since, kinds))
-
-
-def _number(text: str | None) -> int | None:
-    if text is None or text == "":
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+    text = parameters.get("since") or request.headers.get("last-event-id") or ""
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise InputError("bad-request", f"since={text}: the number of a record is needed")
-    return int(text)
+    since = int(text) if text else None
+    return EventStream(server, events_of(server, since, kinds))
 
 
 async def events_of(
@@ -143,7 +138,11 @@ class _Reader:
             data = {"last": self.last, "behind": feed.last - self.last}
             return [_event("dropped", data)]
         try:
-            lines = await self._lines()
+            if self.last > feed.last:
+                await run_in_threadpool(feed.check, self.last)
+            lines = feed.recent(self.last)
+            if lines is None:
+                lines = await run_in_threadpool(feed.older, self.last)
         except Gone as gone:
             self.last = feed.last
             return [_event("reset", {"first": gone.first, "last": self.last}, self.last)]
@@ -155,13 +154,6 @@ class _Reader:
         self.full = len(lines) >= PAGE
         self.live = self.live or self.last >= feed.last
         return [b"id: %d\nevent: record\ndata: %s\n\n" % line for line in lines]
-
-    async def _lines(self) -> list[Line]:
-        feed = self._feed
-        if self.last > feed.last:
-            await run_in_threadpool(feed.check, self.last)
-        found = feed.recent(self.last)
-        return await run_in_threadpool(feed.older, self.last) if found is None else found
 
 
 def _event(kind: str, data: Mapping[str, object], number: int | None = None) -> bytes:

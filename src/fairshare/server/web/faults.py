@@ -106,7 +106,11 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     code = codes.get(error.status_code, "bad-request")
     headers = error.headers
     if error.status_code == 405:
-        headers = {"Allow": ", ".join(_methods_of(request)) or (headers or {}).get("Allow", "")}
+        # Several routes may share a path, each with its own methods.
+        path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+        matching = [route for route in request.app.state.own_routes if route.path_regex.match(path)]
+        methods = sorted({method for route in matching for method in route.methods or ()})
+        headers = {"Allow": ", ".join(methods) or (headers or {}).get("Allow", "")}
     return refusal(error.status_code, code, message, headers)
 
 
@@ -118,13 +122,6 @@ def _is_browser_at_a_page(request: Request) -> bool:
         and "text/html" in request.headers.get("accept", "")
         and not path.startswith(("/api/", "/ws/", "/static/"))
     )
-
-
-def _methods_of(request: Request) -> list[str]:
-    """The methods of a path: several routes may share it, each with its own methods."""
-    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
-    matching = [route for route in request.app.state.own_routes if route.path_regex.match(path)]
-    return sorted({method for route in matching for method in route.methods or ()})
 
 
 async def on_disconnect(request: Request, error: Exception) -> Response:

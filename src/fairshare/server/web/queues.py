@@ -33,7 +33,7 @@ from fairshare.core.model.identifiers import application_name
 from fairshare.core.model.queues import parent_name, parents_of
 from fairshare.core.model.resources import Resource, ResourceTypes, positive, smallest, subtract
 from fairshare.core.schedulers.past import with_past
-from fairshare.core.schedulers.views import CapacityView, QueueView
+from fairshare.core.schedulers.views import QueueView
 from fairshare.errors import InputError
 from fairshare.server.insight.owed import Claim, Debts, OwedPart, owed_parts
 from fairshare.server.insight.shares import Share, Shares, beside_demand, used_share
@@ -88,19 +88,19 @@ def moment_at(request: Request, at_ms: int) -> PastView:
 
 def queue_row(view: QueueView, share: Share, types: ResourceTypes) -> Queue:
     """One queue beside its share, with named amounts."""
-    capacity = None if view.capacity is None else _capacity_row(view.capacity, types)
+    capacity = None
+    if view.capacity is not None:
+        capacity = filled(
+            CapacityFigures,
+            view.capacity,
+            types,
+            users=tuple(filled(UserFigures, user, types) for user in view.capacity.users),
+            partitions=tuple(
+                filled(PartitionFigures, part, types) for part in view.capacity.partitions
+            ),
+        )
     measured = filled(NamedShare, share, types)
     return filled(Queue, view, types, capacity=capacity, share=measured)
-
-
-def _capacity_row(view: CapacityView, types: ResourceTypes) -> CapacityFigures:
-    return filled(
-        CapacityFigures,
-        view,
-        types,
-        users=tuple(filled(UserFigures, user, types) for user in view.users),
-        partitions=tuple(filled(PartitionFigures, part, types) for part in view.partitions),
-    )
 
 
 LOOKED_MS = 40.0

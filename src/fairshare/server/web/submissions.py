@@ -17,7 +17,7 @@ from fairshare.api.applications import Uploaded
 from fairshare.api.values import MAX_TASKS, Resources
 from fairshare.core.manager.groups import check_groups
 from fairshare.core.model.arrays import TaskArray, filled
-from fairshare.core.model.identifiers import ApplicationId, application_name, parse_application
+from fairshare.core.model.identifiers import application_name, parse_application
 from fairshare.core.model.inputs import (
     NO_CONDITIONS,
     Condition,
@@ -337,16 +337,18 @@ def conditions_of(body: work.Submission, state: State) -> StartConditions:
 
 def dependencies_of(after: Iterable[work.Dependency], state: State) -> tuple[Condition, ...]:
     """The conditions about other applications; raises InputError (`unknown-application`)."""
-    return tuple(Condition(_number_of(one.application, state), one.outcome) for one in after)
-
-
-def _number_of(text: str, state: State) -> ApplicationId:
-    number = parse_application(text)
-    if number is None or number not in state.applications:
-        raise InputError("unknown-application", f"after: {no_application(text)}")
-    if text not in (str(number), application_name(state.epoch_ms, number)):
-        raise InputError("unknown-application", f"after: {no_application(text)}")
-    return number
+    conditions = []
+    for dependency in after:
+        text = dependency.application
+        number = parse_application(text)
+        if (
+            number is None
+            or number not in state.applications
+            or text not in (str(number), application_name(state.epoch_ms, number))
+        ):
+            raise InputError("unknown-application", f"after: {no_application(text)}")
+        conditions.append(Condition(number, dependency.outcome))
+    return tuple(conditions)
 
 
 async def upload_payload(request: Request) -> Response:

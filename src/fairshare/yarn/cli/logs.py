@@ -106,7 +106,9 @@ def _containers(
         return [
             fields for fields in containers.values() if every or str(fields["attempt"]) in numbers
         ]
-    for fields in _own_containers(manager, of_application):
+    # A fairshare server lists all containers, including ended ones.
+    own = manager.own("GET", f"/applications/{segment(of_application)}/containers")
+    for fields in items(own.json(), "containers") if own is not None else ():
         containers.setdefault(fields["id"], {**fields, "web": ""})
     for number in attempts[-1:]:
         listed = manager.get(container.containers_path(number["appAttemptId"]))
@@ -116,12 +118,6 @@ def _containers(
     if only is not None:
         containers = {only: containers.get(only, {"id": only, "node": "", "web": ""})}
     return [containers[name] for name in sorted(containers, key=number_of)]
-
-
-def _own_containers(manager: ResourceManager, of_application: str) -> list[Fields]:
-    """All containers of a fairshare server, including ended ones."""
-    answer = manager.own("GET", f"/applications/{segment(of_application)}/containers")
-    return [] if answer is None else items(answer.json(), "containers")
 
 
 def _logs(manager: ResourceManager, fields: Fields, wanted: Sequence[str]) -> Iterator[Log]:

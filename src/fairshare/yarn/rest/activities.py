@@ -144,12 +144,6 @@ def _activities(gateway: Gateway, update: Update) -> Activities:
     )
 
 
-def _state(one: Activity) -> str:
-    if one.reserved:
-        return "RESERVED"
-    return "ALLOCATED_FROM_RESERVED" if one.from_reservation else "ALLOCATED"
-
-
 def _allocation(gateway: Gateway, activity: Activity) -> NodeAllocation:
     state = gateway.scheduler.state
     node = gateway.node_address(activity.node)
@@ -176,7 +170,9 @@ def _allocation(gateway: Gateway, activity: Activity) -> NodeAllocation:
     )
     for queue in (activity.queue, *parents_of(activity.queue)):
         tree = ActivityNode(queue, allocationState="ACCEPTED", children=[tree])
-    return NodeAllocation("", _state(activity), tree)
+    if activity.from_reservation and not activity.reserved:
+        word = "ALLOCATED_FROM_RESERVED"
+    return NodeAllocation("", word, tree)
 
 
 async def show_bulk_activities(request: Request, caller: Caller) -> Answer:

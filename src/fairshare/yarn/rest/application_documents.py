@@ -154,15 +154,12 @@ def read_instant(text: str) -> int:
     if match is None:
         raise ValueError(f"{text!r} is not an instant such as 2031-02-03T04:05:06.789+0000")
     year, month, day, hour, minute, second = (int(match[n]) for n in range(1, 7))
-    zone = UTC if match[8] == "Z" else _zone(match[8])
+    zone, written = UTC, match[8]
+    if written != "Z":
+        offset = timedelta(hours=int(written[1:3]), minutes=int(written[-2:]))
+        zone = timezone(offset if written[0] == "+" else -offset)
     moment = datetime(year, month, day, hour, minute, second, tzinfo=zone)
     return int(moment.timestamp()) * 1_000 + int((match[7] or "0").ljust(3, "0"))
-
-
-def _zone(text: str) -> timezone:
-    hours, minutes = int(text[1:3]), int(text[-2:])
-    offset = timedelta(hours=hours, minutes=minutes)
-    return timezone(offset if text[0] == "+" else -offset)
 
 
 class ExecutionType(Document):
@@ -371,7 +368,9 @@ def lasting_document(
         ),
         logAggregationStatus=gateway.log_aggregation.status(application.id),
         unmanagedApplication=application.unmanaged,
-        appNodeLabelExpression=_or_unset(brief.application_label),
+        appNodeLabelExpression=(
+            UNSET if brief.application_label is None else brief.application_label
+        ),
         amNodeLabelExpression=_master_label(application, history),
         rmClusterId=gateway.settings.cluster_id or UNSET,
         resourceInfo=yarn.application_usages(state, application, reserved=history.reserved),
@@ -479,10 +478,6 @@ def _shown_seconds(application: Application, history: ApplicationAttempts, types
     if history.attempt is None or not (application.active or history.launched_ms):
         return 0
     return types if any(attempt.master for attempt in history.attempts) else 2
-
-
-def _or_unset(text: str | None) -> str | UnsetType:
-    return UNSET if text is None else text
 
 
 def _master_label(application: Application, history: ApplicationAttempts) -> str | UnsetType:

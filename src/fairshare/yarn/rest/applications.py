@@ -5,7 +5,7 @@ signalToContainer).
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
@@ -148,21 +148,17 @@ async def show_statistics(request: Request, caller: Caller) -> Answer:
             " applicationType"
         )
     kind = next(iter(types)) if types else "*"
-    counts = _count(gateway, known_applications(gateway), kind)
+    counts = Counter(
+        public_state(application, gateway.attempt_history.of(application.id))
+        for application in known_applications(gateway)
+        if kind == "*" or kind == application.brief.type.lower()
+    )
     items = [
         StatItem(state, kind, counts[state])
         for state in APPLICATION_STATES
         if not states or state in states
     ]
     return Answer(AppStatInfo(items), "appStatInfo")
-
-
-def _count(gateway: Gateway, applications: Iterable[Application], kind: str) -> Counter[str]:
-    return Counter(
-        public_state(application, gateway.attempt_history.of(application.id))
-        for application in applications
-        if kind == "*" or kind == application.brief.type.lower()
-    )
 
 
 _EXCEPTIONS = "org.apache.hadoop.yarn.exceptions."

@@ -479,7 +479,8 @@ def _process(gateway: Gateway) -> Iterator[Bean]:
     )
     heap = {"committed": used, "init": 0, "max": most, "used": used}
     yield _java("Memory", {"HeapMemoryUsage": heap, "NonHeapMemoryUsage": dict.fromkeys(heap, 0)})
-    yield _java("Threading", {"ThreadCount": threads, "DaemonThreadCount": _daemons()})
+    daemons = sum(thread.daemon for thread in threading.enumerate())
+    yield _java("Threading", {"ThreadCount": threads, "DaemonThreadCount": daemons})
     now_ms = time.time_ns() // 1_000_000
     yield _java(
         "Runtime",
@@ -523,10 +524,6 @@ def memory_bytes() -> tuple[int, int]:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024, most
     return pages * os.sysconf("SC_PAGE_SIZE"), most
-
-
-def _daemons() -> int:
-    return sum(one.daemon for one in threading.enumerate())
 
 
 def _open_files() -> int:

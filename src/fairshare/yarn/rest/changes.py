@@ -170,10 +170,6 @@ def _application(request: Request) -> tuple[Gateway, Application]:
     return gateway, find_application(gateway, request.path_params["application"])
 
 
-def _name(gateway: Gateway, application: Application) -> str:
-    return application_name(gateway.scheduler.state.epoch_ms, application.id)
-
-
 @contextmanager
 def _refusing(
     gateway: Gateway, caller: Caller, application: Application, what: str
@@ -182,10 +178,9 @@ def _refusing(
     try:
         yield
     except NotPermitted:
+        name = application_name(gateway.scheduler.state.epoch_ms, application.id)
         raise PlainRefusal(
-            403,
-            f"Unauthorized attempt to {what} {_name(gateway, application)} by remote user"
-            f" {caller.user}",
+            403, f"Unauthorized attempt to {what} {name} by remote user {caller.user}"
         ) from None
     except NotPossible as error:
         raise PlainRefusal(400, str(error)) from None

@@ -211,9 +211,15 @@ class _Call:
             raise HTTPException(refused.status, str(refused)) from None
 
     async def _send(self, client: "httpx.AsyncClient", content: bytes) -> "httpx.Response":
-        method, headers = self._request.method, self._headers()
+        given = self._request.headers
+        passed = {name: given[name] for name in TO_MASTER if name in given}
+        passed.setdefault("accept-encoding", "identity")  # the library would say that it reads gzip
+        user = quote(self._user, safe="")
+        own = {"host": self._host, "via": _VIA, "cookie": f"{_USER_COOKIE}={user}"}
         try:
-            request = client.build_request(method, self._url, headers=headers, content=content)
+            request = client.build_request(
+                self._request.method, self._url, headers={**passed, **own}, content=content
+            )
             return await client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             message = f"the master does not answer at {self._host}: {cause(error)}"
@@ -226,13 +232,6 @@ class _Call:
         except httpx.HTTPError as error:
             _log.warning("the page of a master at %s broke off: %s", self._host, cause(error))
             raise
-
-    def _headers(self) -> dict[str, str]:
-        given = self._request.headers
-        passed = {name: given[name] for name in TO_MASTER if name in given}
-        passed.setdefault("accept-encoding", "identity")  # the library would say that it reads gzip
-        user = quote(self._user, safe="")
-        return {**passed, "host": self._host, "via": _VIA, "cookie": f"{_USER_COOKIE}={user}"}
 
     def _own_path(self) -> str:
         query = self._request.url.query

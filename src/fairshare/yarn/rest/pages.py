@@ -122,7 +122,15 @@ async def show_configuration(request: Request, gateway: Gateway) -> Response:
     chosen = [properties[name]] if name else list(properties.values())
     if not as_json:
         return Response(_as_xml(chosen), 200, {**HEADERS, "Content-Type": _XML})
-    rows = [_row(one) for one in chosen]
+    rows = [
+        {
+            "key": one.name,
+            "value": _shown(one),
+            "isFinal": one.final,
+            "resource": Path(one.place.file).name,
+        }
+        for one in chosen
+    ]
     content = {"property": rows[0]} if name else {"properties": rows}
     return Response(json.dumps(content), 200, {**HEADERS, "Content-Type": f"{JSON};charset=utf-8"})
 
@@ -144,11 +152,6 @@ def _properties(gateway: Gateway) -> Iterator[Property]:
 
 def _shown(one: Property) -> str:
     return HIDDEN if is_secret(one.name) else one.value
-
-
-def _row(one: Property) -> dict[str, object]:
-    name = Path(one.place.file).name
-    return {"key": one.name, "value": _shown(one), "isFinal": one.final, "resource": name}
 
 
 def _as_xml(properties: list[Property]) -> str:

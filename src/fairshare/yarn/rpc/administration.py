@@ -3,7 +3,7 @@
 Only administrators are served (`yarn.admin.acl`). Source: Hadoop 3.4.1, AdminService.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fairshare.core.model.inputs import (
@@ -44,7 +44,6 @@ from fairshare.yarn.rpc.wire.messages import (
     GetServiceStatusResponseProto,
     HAServiceStateProto,
     MonitorHealthRequestProto,
-    NodeIdProto,
     RefreshNodesRequestProto,
     RefreshQueuesRequestProto,
     RefreshUserToGroupsMappingsRequestProto,
@@ -254,16 +253,15 @@ class Administration:
                     " note that we do not support specifying multiple labels on a single host"
                     " for now.",
                 )
-            for name in self._nodes_of(entry.nodeId):
-                nodes[name] = entry.nodeLabels[0] if entry.nodeLabels else ""
+            host = entry.nodeId.host
+            if entry.nodeId.port:
+                names = [records.node_name(entry.nodeId)]
+            else:
+                known = self._gateway.scheduler.state.nodes.values()
+                names = [node.name for node in known if node.host == host] or [host]
+            nodes |= dict.fromkeys(names, entry.nodeLabels[0] if entry.nodeLabels else "")
         given = LabelNodes(nodes, request.failOnUnknownNodes)
         await self._change_labels(given)
-
-    def _nodes_of(self, node_id: NodeIdProto) -> Iterable[str]:
-        state = self._gateway.scheduler.state
-        if node_id.port:
-            return [records.node_name(node_id)]
-        return [n.name for n in state.nodes.values() if n.host == node_id.host] or [node_id.host]
 
     async def _change_labels(self, input_: Input) -> None:
         gateway = self._gateway

@@ -8,7 +8,6 @@ file that the journal only names. Source: Hadoop 3.4.1, ClientRMService.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.inputs import ContainerExited, SubmissionDetails, SubmitApplication
@@ -102,7 +101,9 @@ def submission_of(
             max_attempts=context.maxAppAttempts,
             view_acl=acls.get(_VIEW),
             modify_acl=acls.get(_MODIFY),
-            application_label=_label(context, "node_label_expression"),
+            application_label=(
+                context.node_label_expression if context.HasField("node_label_expression") else None
+            ),
             master_label=_master_label(context),
             keep_containers=context.keep_containers_across_application_attempts,
             must_unregister=True,
@@ -152,10 +153,6 @@ def _command(launch: ContainerLaunchContextProto) -> Command:
     return Command(
         ("/bin/sh", "-c", shown), callable=launch.SerializeToString(), is_launch_context=True
     )
-
-
-def _label(context: ApplicationSubmissionContextProto, field: str) -> str | None:
-    return getattr(context, field) if context.HasField(field) else None
 
 
 def _master_label(context: ApplicationSubmissionContextProto) -> str | None:
@@ -310,18 +307,15 @@ class ApplicationChanges:
                 f"{records.attempt_text(attempt_id)} has no container of a master that could end",
             )
         master = application.attempt.master
-        await self._ask(ContainerExited(master, NO_EXIT, FAILED_BY_USER))
+        try:
+            await gateway.ask(ContainerExited(master, NO_EXIT, FAILED_BY_USER))
+        except InputError as error:
+            raise rpc_error(error) from None
         gateway.server.engine.stop(master)  # a reported exit alone stops nothing
         return answer
 
     def _application(self, wanted: ApplicationIdProto) -> Application:
         return records.find_application(wanted, self._gateway.scheduler.state)
-
-    async def _ask(self, given: Any) -> None:
-        try:
-            await self._gateway.ask(given)
-        except InputError as error:
-            raise rpc_error(error) from None
 
 
 @contextmanager

@@ -175,15 +175,13 @@ class MasterKeys:
     def _due_ms(self, kind: Kind, ring: KeyRing) -> int:
         if ring.next is not None:
             return ring.active_ms
-        return ring.rolled_ms + self._interval_ms(kind)
-
-    def _interval_ms(self, kind: Kind) -> int:
         settings = self._settings
-        return {
+        interval_ms = {
             Kind.CONTAINER: settings.container_rolling_ms,
             Kind.NODE: settings.node_rolling_ms,
             Kind.MASTER: settings.master_rolling_ms,
-        }[kind]
+        }
+        return ring.rolled_ms + interval_ms[kind]
 
     def _delay_ms(self, kind: Kind) -> int:
         settings = self._settings

@@ -148,19 +148,17 @@ class Relay:
             poll.register(descriptor, events)
         ready = dict(poll.poll(max(0.0, timeout_s) * 1000))
         if peer is not None:
-            self._serve(peer, ready.get(peer.channel.fileno(), 0))
+            events = ready.get(peer.channel.fileno(), 0)
+            peer.look(time.monotonic())
+            if events & select.POLLOUT:
+                peer.flush()
+            if events & ~select.POLLOUT:
+                for message in peer.receive():
+                    self.take(message)
         for descriptor in [one for one in self._outputs if one in ready]:
             self._read(descriptor)
         self._write()
         return {descriptor for descriptor in others if descriptor in ready}
-
-    def _serve(self, peer: Peer, events: int) -> None:
-        peer.look(time.monotonic())
-        if events & select.POLLOUT:
-            peer.flush()
-        if events & ~select.POLLOUT:
-            for message in peer.receive():
-                self.take(message)
 
     def take(self, message: Message) -> None:
         """Carry out a message of the peer."""

@@ -100,10 +100,14 @@ class Results:
         observers.events(self._completed, ContainerCompleted)
 
     def _completed(self, record: Record, event: ContainerCompleted) -> None:
-        if event.exit_code == 0:
-            place = self._place_of(event.container)
-            if place is not None:
-                self._begin(application_of(event.container), *place)
+        place = self._place_of(event.container) if event.exit_code == 0 else None
+        if place is not None:
+            application = application_of(event.container)
+            self._fetching[application] += 1
+            fetch = self._fetch(application, *place)
+            task = asyncio.get_running_loop().create_task(fetch)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     def prune(self, application_name: str) -> None:
         """Delete the results of an application that is forgotten."""
@@ -114,13 +118,6 @@ class Results:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _begin(self, application: ApplicationId, names: tuple[str, str], web_address: str) -> None:
-        self._fetching[application] += 1
-        fetch = self._fetch(application, names, web_address)
-        task = asyncio.get_running_loop().create_task(fetch)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _fetch(
         self, application: ApplicationId, names: tuple[str, str], web_address: str
@@ -251,7 +248,8 @@ class NodeManagersEngine(HostEngine):
     # -- starting ---------------------------------------------------------------------------------
 
     async def _launch(self, order: LaunchOrder) -> None:
-        granted = self._granted(order.container)
+        application = self._state().applications.get(application_of(order.container))
+        granted = None if application is None else application.containers.get(order.container)
         if granted is None:
             return
         try:
@@ -265,10 +263,6 @@ class NodeManagersEngine(HostEngine):
         else:
             if problem:
                 self._fail(order, ExitCode.ABORTED, problem)
-
-    def _granted(self, container: ContainerId) -> ContainerAllocated | None:
-        application = self._state().applications.get(application_of(container))
-        return None if application is None else application.containers.get(container)
 
     async def _context_of(
         self, order: LaunchOrder, granted: ContainerAllocated
@@ -323,8 +317,9 @@ class NodeManagersEngine(HostEngine):
                 if attempt and _AGAIN in error.message:
                     return ""
                 if error.class_name not in (_NOT_READY, calls.RETRIABLE):
+                    words = error.message.partition("\n")[0]  # without the stack trace of Java
                     raise EngineError(
-                        f"the node {order.node} refuses the container: {_first_line(error.message)}"
+                        f"the node {order.node} refuses the container: {words}"
                     ) from error
                 problem = error.message
                 continue
@@ -398,11 +393,6 @@ class NodeManagersEngine(HostEngine):
             )
         except (RemoteError, Unreachable) as error:
             _log.warning("a container on %s goes on running: %s", node.name, error)
-
-
-def _first_line(message: str) -> str:
-    """Without the stack trace of Java."""
-    return message.partition("\n")[0]
 
 
 MOST_AT_ONCE = 4

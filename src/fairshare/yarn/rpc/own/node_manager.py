@@ -20,7 +20,6 @@ from fairshare.core.model.identifiers import ApplicationId, ContainerId, applica
 from fairshare.core.model.inputs import LaunchContainer
 from fairshare.core.model.work import Command
 from fairshare.errors import FairshareError
-from fairshare.runtime.projections.container_history import ContainerRecord
 from fairshare.server.server import LiveServer
 from fairshare.server.state_directory import write_file
 from fairshare.wording import cause
@@ -41,7 +40,6 @@ from fairshare.yarn.rpc.wire.messages import (
     ContainerIdProto,
     ContainerLaunchContextProto,
     ContainerStateProto,
-    ContainerStatusProto,
     ContainerTokenIdentifierProto,
     GetContainerStatusesRequestProto,
     GetContainerStatusesResponseProto,
@@ -140,6 +138,7 @@ class NodeManager:
         self, context: CallContext, request: GetContainerStatusesRequestProto
     ) -> GetContainerStatusesResponseProto:
         """getContainerStatuses, of the caller's application."""
+        state = self._server.service.state
         answer = GetContainerStatusesResponseProto()
         for message in request.container_id:
             try:
@@ -150,7 +149,14 @@ class NodeManager:
             except RpcError as error:
                 _add_failure(answer, message, error)
                 continue
-            answer.status.append(self._status(container, record))
+            over = record.exit_code is not None
+            answer.status.add(
+                container_id=container_id_message(state.epoch_ms, container),
+                state=ContainerStateProto.Value("C_COMPLETE" if over else "C_RUNNING"),
+                diagnostics=record.diagnostics,
+                exit_status=-1000 if record.exit_code is None else record.exit_code,
+                capability=resource_message(record.resource, state.types),
+            )
         return answer
 
     # -- checks -----------------------------------------------------------------------------------
@@ -227,17 +233,6 @@ class NodeManager:
         if record is None or record.node != self._node:
             raise _unknown(message)
         return container
-
-    def _status(self, container: ContainerId, record: ContainerRecord) -> ContainerStatusProto:
-        state = self._server.service.state
-        over = record.exit_code is not None
-        return ContainerStatusProto(
-            container_id=container_id_message(state.epoch_ms, container),
-            state=ContainerStateProto.Value("C_COMPLETE" if over else "C_RUNNING"),
-            diagnostics=record.diagnostics,
-            exit_status=-1000 if record.exit_code is None else record.exit_code,
-            capability=resource_message(record.resource, state.types),
-        )
 
 
 def _application_of(context: CallContext) -> ApplicationId:

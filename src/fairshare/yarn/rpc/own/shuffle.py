@@ -30,10 +30,8 @@ from fairshare.core.model.identifiers import (
     parse_application,
 )
 from fairshare.core.record import Record
-from fairshare.runtime.observers import Observers
 from fairshare.server.access.proxies import Proxies
 from fairshare.server.server import LiveServer
-from fairshare.server.settings import LiveSettings
 from fairshare.server.state_directory import remove_file, write_file
 from fairshare.server.web.connections import ABANDON, PIECE_BYTES
 from fairshare.server.web.limits import CROWDED
@@ -134,18 +132,23 @@ class Shuffle:
             name = number and application_name(self._server.epoch_ms, number)
             if number is None or name != application or self._is_over(number):
                 self._forget(application)
-        self._subscribe(self._server.observers)
-        web = web_server(_web_settings(self._server.settings), self, Proxies(()))
+        observers = self._server.observers
+        observers.events(lambda _, event: self._look(event.application), ApplicationEnded)
+        observers.events(self._completed, ContainerCompleted)
+        settings = self._server.settings
+        # All reduces have the address of this machine.
+        most = min(settings.limits.connections, MOST_CONNECTIONS)
+        limits = msgspec.structs.replace(
+            settings.limits, connections=most, connections_per_address=most
+        )
+        settings = msgspec.structs.replace(settings, limits=limits, certificate=None, key=None)
+        web = web_server(settings, self, Proxies(()))
         self._web, self._serving = web, asyncio.create_task(web.serve(sockets=[self._listener]))
 
     async def stop(self) -> None:
         """Close the port."""
         self._web.should_exit = self._web.force_exit = True
         await self._serving
-
-    def _subscribe(self, observers: Observers) -> None:
-        observers.events(lambda _, event: self._look(event.application), ApplicationEnded)
-        observers.events(self._completed, ContainerCompleted)
 
     def _completed(self, record: Record, event: ContainerCompleted) -> None:
         self._look(application_of(event.container))
@@ -284,11 +287,3 @@ def _application_of(job: str) -> str:
     'application_1700000000000_0001'
     """
     return _APPLICATION + job.removeprefix(_JOB) if job.startswith(_JOB) else ""
-
-
-def _web_settings(settings: LiveSettings) -> LiveSettings:
-    """Those of the web server. All reduces have the address of this machine."""
-    limits = settings.limits
-    most = min(limits.connections, MOST_CONNECTIONS)
-    limits = msgspec.structs.replace(limits, connections=most, connections_per_address=most)
-    return msgspec.structs.replace(settings, limits=limits, certificate=None, key=None)

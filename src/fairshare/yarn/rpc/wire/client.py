@@ -236,7 +236,9 @@ class RpcClient:
     async def _connected(self, peer: _Peer) -> _Connection:
         task = self._connections.get(peer)
         if task is None or _is_lost(task):
-            self._forget_lost()
+            for other, opening in list(self._connections.items()):
+                if _is_lost(opening):
+                    del self._connections[other]
             task = asyncio.get_running_loop().create_task(self._open(peer))
             task.add_done_callback(_is_lost)  # which takes note of an error without a caller
             self._connections[peer] = task
@@ -248,11 +250,6 @@ class RpcClient:
         async with asyncio.timeout(_OPEN_S):
             await connection.open()
         return connection
-
-    def _forget_lost(self) -> None:
-        for peer, task in list(self._connections.items()):
-            if _is_lost(task):
-                del self._connections[peer]
 
     async def close(self) -> None:
         """Close all connections; calls that wait fail."""

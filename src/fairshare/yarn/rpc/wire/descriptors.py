@@ -128,17 +128,13 @@ def message_or_enum(name: str) -> Any:
     raise KeyError(name)
 
 
-def _methods() -> dict[tuple[str, str], Method]:
-    return {
-        (protocol, method.name): Method(
-            method.name,
-            message_factory.GetMessageClass(method.input_type),
-            message_factory.GetMessageClass(method.output_type),
-        )
-        for protocol, service in PROTOCOLS.items()
-        for method in _POOL.FindServiceByName(service).methods
-    }
-
-
-METHODS: Mapping[tuple[str, str], Method] = _methods()
+METHODS: Mapping[tuple[str, str], Method] = {
+    (protocol, method.name): Method(
+        method.name,
+        message_factory.GetMessageClass(method.input_type),
+        message_factory.GetMessageClass(method.output_type),
+    )
+    for protocol, service in PROTOCOLS.items()
+    for method in _POOL.FindServiceByName(service).methods
+}
 """Each method of each protocol, by both names on the wire."""
