@@ -51,7 +51,13 @@ def parse_array(text: str, folder: Path) -> Array:
             content = (folder / Path(text).expanduser()).read_bytes()
     except OSError as error:
         raise ValueError(f"cannot read {name}: {cause(error)}") from error
-    return array_of_lines(_decoded(content, name), name)._replace(at_once=at_once)
+    tasks = []  # the lines by number, without their ends
+    for number, line in enumerate(content.split(b"\n"), 1):
+        try:
+            tasks.append((number, line.removesuffix(b"\r").decode()))
+        except UnicodeDecodeError:
+            raise ValueError(f"{name}:{number}: the line is not in UTF-8") from None
+    return array_of_lines(tasks, name)._replace(at_once=at_once)
 
 
 def array_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Array:
@@ -69,14 +75,3 @@ def array_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Array:
             raise ValueError(f"{name}:{number}: the line has a NUL character")
     indexes = ranges_text(number for number, _ in kept)
     return Array(TaskArray(indexes=indexes, lines=tuple(line for _, line in kept)), len(kept))
-
-
-def _decoded(content: bytes, name: str) -> Iterable[tuple[int, str]]:
-    """The lines by number, without their ends."""
-    tasks = []
-    for number, line in enumerate(content.split(b"\n"), 1):
-        try:
-            tasks.append((number, line.removesuffix(b"\r").decode()))
-        except UnicodeDecodeError:
-            raise ValueError(f"{name}:{number}: the line is not in UTF-8") from None
-    return tasks

@@ -7,7 +7,7 @@ is named, and not silently left out; options of the command line replace what a 
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -217,7 +217,12 @@ def read_script(command_line: tuple[str, ...]) -> Script | None:
             text = file.read(_MOST_READ).decode(errors="replace")
     except OSError:
         return None
-    lines = list(_directives(text))
+    lines = []  # those for Slurm with their numbers, up to the first command
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(rf"{MARK}(?=\s)", line):
+            lines.append((number, line.removeprefix(MARK)))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            break
     if not lines:
         return None
     script = Script(path, (*_runner(path, text), *command_line[1:]), {}, [])
@@ -226,15 +231,6 @@ def read_script(command_line: tuple[str, ...]) -> Script | None:
         _read_line(script, parser, number, line)
     _combine(script)
     return script
-
-
-def _directives(text: str) -> Iterator[tuple[int, str]]:
-    """The lines for Slurm with their numbers, up to the first command."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match(rf"{MARK}(?=\s)", line):
-            yield number, line.removeprefix(MARK)
-        elif line.strip() and not line.lstrip().startswith("#"):
-            return
 
 
 def _runner(path: Path, text: str) -> tuple[str, ...]:

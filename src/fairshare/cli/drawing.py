@@ -131,15 +131,11 @@ def print_parts(console: Console, parts: Sequence[RenderableType]) -> None:
             console.print()
         if console.is_terminal:
             console.print(part)
-        else:
-            _print_without_blanks(console, part)
-
-
-def _print_without_blanks(console: Console, part: RenderableType) -> None:
-    """Print without the blanks with which lines are filled up to the width of their column."""
-    width, console.width = console.width, _room(console)
-    with console.capture() as captured:
-        console.print(part)
-    console.width = width
-    for line in captured.get().splitlines():
-        console.print(Text(line.rstrip()), soft_wrap=True)
+            continue
+        # Without the blanks with which lines are filled up to the width of their column.
+        width, console.width = console.width, _room(console)
+        with console.capture() as captured:
+            console.print(part)
+        console.width = width
+        for line in captured.get().splitlines():
+            console.print(Text(line.rstrip()), soft_wrap=True)

@@ -225,16 +225,6 @@ def _group(group: Any) -> TaskGroup:
     return TaskGroup(**fields)
 
 
-def _submission(job: Any) -> Submission:
-    """The submission that a file describes."""
-    fields = _written(job) | {"tasks": tuple(_group(group) for group in job.tasks or ())}
-    if job.driver is not None:
-        keep = bool(job.driver.keep_containers)
-        fields["master"] = Master(resources=_size(job.driver), keep_containers=keep)
-        fields["driver"] = DriverCommand(**_written(job.driver))
-    return Submission(**fields)
-
-
 def read_job(path: Path) -> Submission:
     """The application that a file describes; raises ConfigurationError with every problem."""
     problems = Problems()
@@ -249,7 +239,12 @@ def read_job(path: Path) -> Submission:
     job = None if root is None else read(root, Job, reader)
     problems.raise_errors()
     assert job is not None
-    return _submission(job)
+    fields = _written(job) | {"tasks": tuple(_group(group) for group in job.tasks or ())}
+    if job.driver is not None:
+        keep = bool(job.driver.keep_containers)
+        fields["master"] = Master(resources=_size(job.driver), keep_containers=keep)
+        fields["driver"] = DriverCommand(**_written(job.driver))
+    return Submission(**fields)
 
 
 def _check_names(groups: Sequence[tuple[Any, Node]], reader: Reader) -> None:

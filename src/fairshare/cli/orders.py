@@ -17,7 +17,7 @@ from fairshare.cli.cells import task_text
 from fairshare.cli.options import NAME, PRIORITY, TAG, json_option, print_json, with_client
 from fairshare.cli.placement_notes import no_priorities, note_unknown_queue
 from fairshare.cli.verbs import Failure
-from fairshare.client import Application, Client, Container, Refused
+from fairshare.client import Application, Client, Refused
 from fairshare.client.answers import Task
 from fairshare.errors import InputError
 from fairshare.wording import counted, plain
@@ -37,8 +37,10 @@ def act_on_each(
         try:
             act(name)
         except (Refused, InputError, Failure) as error:
-            refused.append(_named(name, str(error)))
-            outcomes.append({"id": name, done: False, "message": str(error)})
+            message = str(error)
+            has_name = re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", message)
+            refused.append(message if has_name else f"{name}: {message}")
+            outcomes.append({"id": name, done: False, "message": message})
             continue
         outcomes.append({"id": name, done: True})
         if not as_json:
@@ -47,13 +49,6 @@ def act_on_each(
         print_json({kind: outcomes})
     if refused:
         raise Failure("\n".join(refused))
-
-
-def _named(name: str, message: str) -> str:
-    """The message of a refusal, with the name prefixed unless it contains it."""
-    if re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", message):
-        return message
-    return f"{name}: {message}"
 
 
 Decorator = Callable[[Any], Any]
@@ -200,10 +195,15 @@ def running_container(client: Client, target: str) -> str:
     running = [
         container for container in client.containers(application) if container.state == "RUNNING"
     ]
-    masters = [container for container in running if container.master]
-    containers = (
-        [container for container in running if _is(container, task)] if task else masters or running
-    )
+    if task:
+        group, _, index = task.rpartition("/")
+        containers = [
+            container
+            for container in running
+            if str(container.task) == index and group in ("", container.group or "")
+        ]
+    else:
+        containers = [container for container in running if container.master] or running
     if not containers:
         waits = f"; it has {len(running)} others" if running else f": fairshare why {application}"
         raise Failure(f"nothing runs in {target}{waits}")
@@ -230,11 +230,6 @@ def named_tasks(client: Client, name: str) -> tuple[str, list[Task]]:
             f"application {application} has no task {task}: fairshare status {application}"
         )
     return application, tasks
-
-
-def _is(container: Container, task: str) -> bool:
-    group, _, index = task.rpartition("/")
-    return str(container.task) == index and group in ("", container.group or "")
 
 
 MOST_SHOWN = 10

@@ -203,7 +203,11 @@ def _spans(options: dict[str, Any], start_ms: int | None) -> list[tuple[int, int
         raise click.UsageError(str(error)) from error
     if start_ms is None:
         start_ms = parse_instant_ms("+0s")
-    begin, end = (_local(at_ms) for at_ms in (start_ms, until_ms))
+    # The calendar and clock of this machine, to which days are added as on a wall.
+    begin, end = (
+        datetime.fromtimestamp(at_ms / 1_000, UTC).astimezone().replace(tzinfo=None)
+        for at_ms in (start_ms, until_ms)
+    )
     spans: list[tuple[int, int]] = []
     with suppress(OverflowError, ValueError):  # the calendar ends
         while len(spans) < _MOST:
@@ -215,11 +219,6 @@ def _spans(options: dict[str, Any], start_ms: int | None) -> list[tuple[int, int
     if not spans:
         raise click.UsageError(f"it begins after its last day, {last}")
     return spans
-
-
-def _local(at_ms: int) -> datetime:
-    """The calendar and clock of this machine, to which days are added as on a wall."""
-    return datetime.fromtimestamp(at_ms / 1_000, UTC).astimezone().replace(tzinfo=None)
 
 
 def _ms(local: datetime) -> int:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import time
-from collections.abc import Mapping
 
 import click
 import msgspec
@@ -16,9 +15,9 @@ from fairshare.cli.surroundings import with_caller
 from fairshare.cli.terminals import converse, on_terminal
 from fairshare.cli.verbs import Failure
 from fairshare.cli.work_options import names_of, options_without
-from fairshare.client import Client, Submission
+from fairshare.client import Client
 from fairshare.client.discovery import Server
-from fairshare.client.sessions import Session, open_session
+from fairshare.client.sessions import open_session
 from fairshare.errors import FairshareError
 from fairshare.wording import plain_lines
 
@@ -47,12 +46,26 @@ def command(client: Client, command_line: tuple[str, ...], **options: object) ->
     options = submit.given_options(options)
     options = submit.completed(client, options)
     submission = submit.from_command(without_dashes(command_line) or SHELL, options)
-    submission = _on_terminal(with_caller(client, submission, options, whole=True))
+    submission = with_caller(client, submission, options, whole=True)
+    term = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
+    tasks = tuple(
+        msgspec.structs.replace(
+            group, terminal=True, max_attempts=1, environment={**term, **group.environment}
+        )
+        for group in submission.tasks
+    )
+    submission = msgspec.structs.replace(submission, tasks=tasks)
     with Endings() as endings:
         application = client.submit(submission)
         print_differences(client, submission, application)
         container = _running(client, application, endings)
-    with _attached(client, application, container) as session:
+    try:
+        session = open_session(Server(client.url, None), container, "terminal")
+    except FairshareError:
+        with contextlib.suppress(FairshareError):
+            client.kill(application, "`fairshare shell` could not attach to it.")
+        raise
+    with session:
         code = converse(session, terminal=True)
         if session.lost:
             click.echo(f"fairshare attach {application}", err=True)
@@ -67,17 +80,6 @@ _OF_TASKS = tuple(name for name in names_of("tasks") if name not in _OF_ONE_TASK
 command.params += options_without(
     *(*_OF_TASKS, *names_of("way", "driver"), "output", "error", "input", "image", "mounts")
 )
-
-
-def _on_terminal(submission: Submission) -> Submission:
-    term: Mapping[str, str] = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
-    tasks = tuple(
-        msgspec.structs.replace(
-            group, terminal=True, max_attempts=1, environment={**term, **group.environment}
-        )
-        for group in submission.tasks
-    )
-    return msgspec.structs.replace(submission, tasks=tasks)
 
 
 def _running(client: Client, application: str, endings: Endings) -> str:
@@ -99,15 +101,6 @@ def _running(client: Client, application: str, endings: Endings) -> str:
             reported = True
             click.echo(f"waiting: fairshare why {application}", err=True)
         time.sleep(_PAUSE_S)
-
-
-def _attached(client: Client, application: str, container: str) -> Session:
-    try:
-        return open_session(Server(client.url, None), container, "terminal")
-    except FairshareError:
-        with contextlib.suppress(FairshareError):
-            client.kill(application, "`fairshare shell` could not attach to it.")
-        raise
 
 
 def _end(client: Client, application: str) -> None:

@@ -121,24 +121,23 @@ def virtualenv(text: str) -> PythonEnvironment:
 
 def conda(text: str, environment: Mapping[str, str] = os.environ) -> PythonEnvironment:
     """A conda environment by its path, or by its name; raises NotHere."""
-    directory = Path(text).expanduser().absolute() if "/" in text else _named(text, environment)
+    if "/" in text:
+        directory = Path(text).expanduser().absolute()
+    else:
+        known = {path.name: path for path in _conda_environments(environment)}
+        if text not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise NotHere(
+                f"--conda {text}: there is no conda environment of this name (known: {listed});"
+                " write its path"
+            )
+        directory = known[text]
     variables = {
         "CONDA_PREFIX": str(directory),
         "CONDA_DEFAULT_ENV": text,
         "CONDA_SHLVL": "1",
     }
     return PythonEnvironment(f"--conda {text}", directory / "bin" / "python", variables)
-
-
-def _named(name: str, environment: Mapping[str, str]) -> Path:
-    known = {path.name: path for path in _conda_environments(environment)}
-    if name not in known:
-        listed = ", ".join(sorted(known)) or "none"
-        raise NotHere(
-            f"--conda {name}: there is no conda environment of this name (known: {listed}); write"
-            " its path"
-        )
-    return known[name]
 
 
 def _conda_environments(environment: Mapping[str, str]) -> Iterator[Path]:

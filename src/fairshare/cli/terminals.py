@@ -54,8 +54,11 @@ class _Conversation:
         self._session = session
         self._wake = wake
         self._terminal = terminal
-        self._input: int | None = _standard_input()
-        if self._input is None:
+        self._input: int | None = 0
+        try:
+            os.fstat(self._input)
+        except OSError:  # it is closed
+            self._input = None
             session.say(eof=True)
 
     def run(self) -> int:
@@ -112,14 +115,6 @@ class _Conversation:
         if words:
             end = "\r\n" if self._terminal else "\n"
             click.echo(plain_lines(f"fairshare: {words}") + end, nl=False, err=True)
-
-
-def _standard_input() -> int | None:
-    try:
-        os.fstat(0)
-    except OSError:  # it is closed
-        return None
-    return 0
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ Tokens are stored in the server's state directory. The server need not run; a ru
 changes at once.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -185,9 +186,9 @@ def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
     from fairshare.server.state_directory import DEFAULT_STATE_DIRECTORY, StateDirectory
 
     if conf is None and state is None:
-        running = _of_running_server()
-        if running is not None:
-            return running, True
+        with contextlib.suppress(FairshareError), Client() as client:
+            if is_loopback(client.url):
+                return Path(client.cluster().state_directory), True
         conf = default_directory() if (default_directory() / "fairshare.toml").exists() else None
     if conf is not None:
         settings = read_settings(conf, Overrides(state_directory=state))
@@ -200,17 +201,6 @@ def _place(conf: Path | None, state: Path | None) -> tuple[Path, bool]:
             " --state"
         )
     return (state or DEFAULT_STATE_DIRECTORY).expanduser(), True
-
-
-def _of_running_server() -> Path | None:
-    """The state directory of the server that verbs find on this machine; None without one."""
-    try:
-        with Client() as client:
-            if is_loopback(client.url):
-                return Path(client.cluster().state_directory)
-    except FairshareError:
-        pass
-    return None
 
 
 def _writable(place: Path) -> None:

@@ -43,15 +43,13 @@ class Waiting:
 
     def show(self, application: Application) -> None:
         """Display the current state of an application."""
-        if self._bars is not None:
-            self._draw(self._bars, application)
+        bars = self._bars
+        if bars is None:
+            line = summary(application)
+            if line != self._line:
+                click.echo(line, err=True)
+                self._line = line
             return
-        line = summary(application)
-        if line != self._line:
-            click.echo(line, err=True)
-            self._line = line
-
-    def _draw(self, bars: "Bars", application: Application) -> None:
         if not application.groups:
             # A driver: only the driver knows its number of tasks.
             self._bar(bars, application.kind, None, 0, application.state.lower())

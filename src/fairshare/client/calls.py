@@ -77,7 +77,16 @@ class CallTable:
 
         A body also names the user who gives the order, for a server that checks permissions.
         """
-        path = _path(route, names)
+        if "{application}" in route.path:
+            # A task's name is refused where a whole application's belongs.
+            application, _, task = str(names[0]).partition("/")
+            if application and task.rpartition("/")[2].isdigit():
+                raise InputError(
+                    "unknown-application",
+                    f"{names[0]} is task {task} of {application}, and this is for whole"
+                    f" applications: write {application}",
+                )
+        path = path_of(route, *names)
         if route.body is None:
             return Call(path, whole(route.answer), parameters=values)
         body = route.body(**{"user": self._server.user(), **values})
@@ -632,16 +641,3 @@ def _properties(call: Call[Any]) -> Call[Properties]:
 def _done(call: Call[Any]) -> Call[None]:
     """Nothing is said but that it is done."""
     return Call(call.path, lambda _: None, call.body)
-
-
-def _path(route: Route[Any], names: Sequence[str | int]) -> str:
-    """A route's path with names in it; a task's is refused where a whole application's belongs."""
-    if "{application}" in route.path:
-        application, _, task = str(names[0]).partition("/")
-        if application and task.rpartition("/")[2].isdigit():
-            raise InputError(
-                "unknown-application",
-                f"{names[0]} is task {task} of {application}, and this is for whole applications:"
-                f" write {application}",
-            )
-    return path_of(route, *names)

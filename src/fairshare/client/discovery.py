@@ -8,6 +8,7 @@ token is FAIRSHARE_TOKEN, else the content of `~/.config/fairshare/token`. Of se
 hosts, FAIRSHARE_URL has all addresses, with commas between them. Nothing here talks to a server.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping
@@ -105,7 +106,9 @@ def _published(environment: Mapping[str, str]) -> str:
     """The URL that the state directory, or this machine, says."""
     directory = state_directory(environment)
     file = directory / "url"
-    local = _socket_in(directory)
+    local = None
+    with contextlib.suppress(OSError):
+        local = _checked_socket(Path(os.fsdecode((directory / "socket").read_bytes().strip())))
     if local is None and not environment.get(STATE_VARIABLE) and not file.exists():
         local = _checked_socket(SOCKET)
     if local is not None:
@@ -118,14 +121,6 @@ def _published(environment: Mapping[str, str]) -> str:
             f"no server is known ({file} {reason}): {START_ONE}, or set {URL_VARIABLE}"
         ) from error
     return checked_url(text, str(file))
-
-
-def _socket_in(directory: Path) -> Path | None:
-    """The Unix socket of the server of a state directory; None if there is none."""
-    try:
-        return _checked_socket(Path(os.fsdecode((directory / "socket").read_bytes().strip())))
-    except OSError:
-        return None
 
 
 def _checked_socket(path: Path) -> Path | None:

@@ -129,7 +129,10 @@ def check_account(connection: socket.socket, url: str) -> None:
         raise NotConnected(cause(error)) from error
     others = sorted(found - _expected(url, os.environ))
     if others:
-        name = _name(others[0])
+        try:
+            name = pwd.getpwuid(others[0]).pw_name
+        except KeyError:
+            name = str(others[0])
         raise OtherAccount(
             f"the account {name} listens at {url}, so nothing was sent: the server is expected to"
             f" be root's or yours. If {name} runs it, set {ACCOUNT_VARIABLE}={name}; else that is"
@@ -210,10 +213,3 @@ def _number(name: str) -> int | None:
         return pwd.getpwnam(name).pw_uid
     except KeyError:
         return None
-
-
-def _name(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)

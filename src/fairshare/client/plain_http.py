@@ -375,7 +375,9 @@ class LocalExchange:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
                 return self._connected()
-            if not _is_readable(connection):
+            poll = select.poll()
+            poll.register(connection.fileno(), select.POLLIN)
+            if not poll.poll(0):
                 return connection
             connection.close()
 
@@ -399,12 +401,6 @@ class LocalExchange:
             request.method, target, headers, request.content, request.read_s
         )
         return Reply(head.status, head.headers, body)
-
-
-def _is_readable(connection: PlainConnection) -> bool:
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def _unix_socket(path: str) -> socket.socket:

@@ -57,7 +57,7 @@ def test_a_default_directory_in_which_no_server_was_gets_no_token(
     """An Executor makes it, too, for the socket of its workers."""
     place = tmp_path / "home/.local/state/fairshare"
     place.mkdir(parents=True)
-    monkeypatch.setattr(tokens, "_of_running_server", lambda: None)
+    monkeypatch.setenv("FAIRSHARE_URL", "http://127.0.0.1:1")  # nothing listens there
     monkeypatch.setattr(tokens, "default_directory", lambda: tmp_path / "no-configuration")
     refused = run("create", "ann")
     assert refused.exit_code == 1

@@ -310,7 +310,12 @@ class Executor(futures.Executor):
 
     def _send(self, patience: Patience) -> bool:
         """Submit what the waiting calls need now; False if that is nothing."""
-        sharing = self._shares(patience)
+        # Short calls share containers only beside this program, where they reach it.
+        sharing = (
+            not self._isolated
+            and self._workers.usable
+            and not self._sender.outlasting(patience, self._sender.interpreter).by_value
+        )
         long = self._workers.long_functions() if sharing else set()
         free = self._free()
         load = Load()
@@ -326,12 +331,6 @@ class Executor(futures.Executor):
         if missing > 0:
             self._workers.send(missing, patience)
         return bool(load.calls) or missing > 0
-
-    def _shares(self, patience: Patience) -> bool:
-        """Whether short calls share containers: only beside this program do they reach it."""
-        if self._isolated or not self._workers.usable:
-            return False
-        return not self._sender.outlasting(patience, self._sender.interpreter).by_value
 
     def _free(self) -> int | None:
         """How many more containers may run; None: any number."""

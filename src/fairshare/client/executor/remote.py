@@ -122,8 +122,10 @@ def value_or_error(outcome: Outcome) -> tuple[Any, BaseException | None]:
                 f"what the call returned cannot be read here ({type(error).__name__}: {error}):"
                 " return plain data, or objects of a module that this program can import too"
             )
-    raised = _loaded(data)
-    if raised is None:
+    raised = None
+    with contextlib.suppress(Exception):  # its class may be known over there alone
+        raised = cloudpickle.loads(data) if data else None
+    if not isinstance(raised, BaseException):
         lines = text.strip().splitlines()
         raised = CallFailed(f"the call raised {lines[-1] if lines else 'something'}")
     raised.__cause__ = RemoteTraceback(text)
@@ -133,14 +135,6 @@ def value_or_error(outcome: Outcome) -> tuple[Any, BaseException | None]:
             " python=, or send it along with cloudpickle.register_pickle_by_value(module)."
         )
     return None, raised
-
-
-def _loaded(data: bytes) -> BaseException | None:
-    try:
-        found = cloudpickle.loads(data) if data else None
-    except Exception:  # its class may be known over there alone
-        return None
-    return found if isinstance(found, BaseException) else None
 
 
 HEAD_BYTES = 8

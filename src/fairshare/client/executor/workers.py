@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
 
-from fairshare.client.answers import Application, Container
 from fairshare.client.errors import ApplicationFailed, CallFailed, Refused
 from fairshare.client.executor.calls import Call, Sender, State
 from fairshare.client.executor.links import Link, WorkerSocket
@@ -308,10 +307,7 @@ class Workers:
         call.failures += 1
         if call.failures < self._sender.attempts:
             return None
-        return self._failure(application, container)
-
-    def _failure(self, application: Application, container: Container) -> CallFailed:
-        log = self._sender.client.failure_log(application.id) if container.failed else ""
+        log = client.failure_log(application.id) if container.failed else ""
         reason = container.diagnostics or "it has closed the connection of its worker"
         return CallFailed.of_process(reason, log)
 
