@@ -225,22 +225,17 @@ def read_script(command_line: tuple[str, ...]) -> Script | None:
             break
     if not lines:
         return None
-    script = Script(path, (*_runner(path, text), *command_line[1:]), {}, [])
+    name = str(path) if "/" in str(path) else f"./{path}"
+    runner = [name]
+    interpreter = re.match(r"#!\s*(\S+)(?:[ \t]+(.*\S))?", text)
+    if interpreter is not None and not os.access(path, os.X_OK):
+        runner = [*filter(None, interpreter.groups()), name]  # as sbatch does
+    script = Script(path, (*runner, *command_line[1:]), {}, [])
     parser = _parser()
     for number, line in lines:
         _read_line(script, parser, number, line)
     _combine(script)
     return script
-
-
-def _runner(path: Path, text: str) -> tuple[str, ...]:
-    """The words that run a script: itself, or, as sbatch does, the interpreter of one that
-    cannot be executed."""
-    name = str(path) if "/" in str(path) else f"./{path}"
-    interpreter = re.match(r"#!\s*(\S+)(?:[ \t]+(.*\S))?", text)
-    if os.access(path, os.X_OK) or interpreter is None:
-        return (name,)
-    return (*filter(None, interpreter.groups()), name)
 
 
 def _parser() -> click.Command:

@@ -122,7 +122,11 @@ def check_account(connection: socket.socket, url: str) -> None:
     """Raise OtherAccount if the program behind a TCP connection to a server of this machine is of
     an account that is not expected. Nothing may have been sent over it yet."""
     try:
-        if url.startswith("https:") or not _is_here(connection):
+        if url.startswith("https:"):
+            return
+        here, there = str(connection.getsockname()[0]), str(connection.getpeername()[0])
+        local = there == "::1" or there.removeprefix("::ffff:").startswith("127.")
+        if there != here and not local:
             return
         found = accounts_behind(connection)
     except OSError as error:  # it is closed already
@@ -181,12 +185,6 @@ def check_server(url: str) -> None:
             check_account(made, url)
     except OSError as error:
         raise NotConnected(cause(error)) from error
-
-
-def _is_here(connection: socket.socket) -> bool:
-    """Whether the other end is an address of this machine."""
-    here, there = str(connection.getsockname()[0]), str(connection.getpeername()[0])
-    return here == there or there == "::1" or there.removeprefix("::ffff:").startswith("127.")
 
 
 def _expected(url: str, environment: Mapping[str, str]) -> set[int]:

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairshare.client import Driver, Refused, ServerUnreachable, TaskGroup
+from fairshare.client import Driver, Refused, ServerUnreachable
 from fairshare.client.answers import Container, GroupProgress
 from fairshare.mapreduce.job import COMMIT, MAP, PROGRESS, REDUCE, Layout
 from fairshare.mapreduce.submission import Plan
@@ -161,19 +161,17 @@ class JobDriver:
         delay_ms = self._plan.speculation_delay_ms
         for index in stragglers(now_ms, progress.count, durations_ms, running, alive, delay_ms):
             self._doubled.add((kind, index))
-            self._driver.add_tasks(self._backup(kind, index))
+            group = self._groups[kind]
+            backup = msgspec.structs.replace(
+                group,
+                name=f"{kind}-{BACKUP}-{index}",
+                count=1,
+                arguments=(*group.arguments, str(index)),
+                max_attempts=BACKUP_ATTEMPTS,
+                after=(),
+            )
+            self._driver.add_tasks(backup)
             print(f"{kind} {index} takes long: it gets a second attempt", flush=True)
-
-    def _backup(self, kind: str, index: int) -> TaskGroup:
-        group = self._groups[kind]
-        return msgspec.structs.replace(
-            group,
-            name=f"{kind}-{BACKUP}-{index}",
-            count=1,
-            arguments=(*group.arguments, str(index)),
-            max_attempts=BACKUP_ATTEMPTS,
-            after=(),
-        )
 
     def _progress_of(self, kind: str, container: Container) -> float:
         folder = self._layout.attempt(kind, container.task or 0, kind, container.id)

@@ -29,6 +29,7 @@ from fairshare.core.model.events import ExitCode
 from fairshare.core.model.inputs import ContainerExited, DrainNode, Input
 from fairshare.core.model.resources import MEMORY, VCORES
 from fairshare.documents.gpus import GPU
+from fairshare.engines.local import processes
 from fairshare.engines.local.engine import LocalEngine
 from fairshare.engines.local.gpus.chosen import ChosenGpus, assigned_elsewhere
 from fairshare.engines.local.gpus.found import find_gpus
@@ -79,7 +80,7 @@ class Fence:
             return "the raylet of its node has ended"
         if self._dead:
             return "Ray has given its node up"
-        if not _is_stopped(self._raylet):
+        if not processes.is_stopped(self._raylet):
             self._stopped_since_s = None
         elif self._stopped_since_s is None:
             self._stopped_since_s = now_s
@@ -88,14 +89,6 @@ class Fence:
         if now_s - self._affirmed_s > self._limit_s:
             return f"neither a server nor Ray was heard for {self._limit_s:g} s"
         return ""
-
-
-def _is_stopped(process: int) -> bool:
-    try:
-        text = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] in "Tt"
 
 
 PROTOCOL = 4

@@ -160,12 +160,13 @@ def hold(cluster: str, node: str, more: Offer) -> bool:
     """Hold further amounts of a node; False if Ray has given them to others meanwhile. Blocks."""
     from ray.util.placement_group import placement_group, remove_placement_group
 
+    numbers = [int(name.rpartition("-")[2]) for name in _held(cluster, node)]
     bundle: dict[str, float] = {"CPU": more.cpus, **more.custom}
     if more.memory_bytes:
         bundle["memory"] = more.memory_bytes
     made = placement_group(
         [bundle],
-        name=f"{_prefix(cluster, node)}{_count(cluster, node)}",
+        name=f"{_prefix(cluster, node)}{max(numbers, default=0) + 1}",
         lifetime="detached",
         bundle_label_selector=[{LABEL: node}],
     )
@@ -181,11 +182,6 @@ def release(cluster: str, node: str = "") -> None:
 
     for name in _held(cluster, node):
         remove_placement_group(get_placement_group(name))
-
-
-def _count(cluster: str, node: str) -> int:
-    numbers = [int(name.rpartition("-")[2]) for name in _held(cluster, node)]
-    return max(numbers, default=0) + 1
 
 
 def _held(cluster: str, node: str) -> list[str]:

@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -88,7 +88,10 @@ def waiting_room(
     }
     room, sizes, count = most_vcores - present_vcores, dict[Resource, int](), 0
     for application in applications:
-        path = _path(application.queue, views)
+        path, queue = [], application.queue  # the queue and those above it; none if it is gone
+        while queue in views:
+            path.append(queue)
+            queue = views[queue].parent
         if application.over or not application.attempt.runnable or not path:
             continue
         for key in application.attempt.asks.wanting:
@@ -114,15 +117,6 @@ def _limit(queue: QueueView, place: int, most_vcores: int) -> int:
     if queue.capacity is not None:
         return int(most_vcores * queue.capacity.absolute_max_capacity / 100)
     return queue.max_share[place] if queue.max_share else most_vcores
-
-
-def _path(name: str, views: Mapping[str, QueueView]) -> list[str]:
-    """A queue and those above it; none if it is gone."""
-    path = []
-    while name in views:
-        path.append(name)
-        name = views[name].parent
-    return path
 
 
 def returned(

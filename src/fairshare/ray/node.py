@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,7 +123,8 @@ def join(head: Head, address: str | None, **options: Any) -> None:
             f" {joined.TOKEN_FILE}"
         )
     try:
-        own = _address_towards(head)
+        with socket.create_connection(head, ANSWER_S) as probe:
+            own = str(probe.getsockname()[0])
     except OSError as error:
         raise Failure(
             f"nothing answers at {head.address} ({cause(error)}): is `fairshare node head` running"
@@ -183,16 +184,11 @@ def list_nodes() -> None:
         )
         for node in _nodes(record.head)
     ]
-    for line in _table(("Host", "Address", "State", "CPUs", "Memory MB", "GPUs"), rows):
-        click.echo(line)
-
-
-def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows below their names, each column as wide as it needs."""
-    table = [names, *sorted(rows)]
-    widths = [max(len(row[place]) for row in table) for place in range(len(names))]
-    pairs = [zip(row, widths, strict=True) for row in table]
-    return ["  ".join(cell.ljust(width) for cell, width in pair).rstrip() for pair in pairs]
+    table = [("Host", "Address", "State", "CPUs", "Memory MB", "GPUs"), *sorted(rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
 
 
 def _nodes(head: str) -> list[Any]:
@@ -232,11 +228,6 @@ def _check_machine() -> None:
             f"{joined.TOKEN_FILE} must be root's alone: chown root and chmod 600 it; if others have"
             " read it, make a new one on all machines"
         )
-
-
-def _address_towards(head: Head) -> str:
-    with socket.create_connection(head, ANSWER_S) as probe:
-        return str(probe.getsockname()[0])
 
 
 def _own_address() -> str:

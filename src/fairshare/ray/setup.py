@@ -73,13 +73,10 @@ def token_problems(
         )
 
 
-def _granted(settings: LiveSettings) -> ContainerSettings:
-    names = ContainerSettings.__struct_fields__
-    return ContainerSettings(**{name: getattr(settings, name) for name in names})
-
-
 def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
     """The engine that the settings describe."""
+    names = ContainerSettings.__struct_fields__
+    granted = ContainerSettings(**{name: getattr(settings, name) for name in names})
     return RayEngine(
         state_directory,
         DriverOptions(
@@ -89,7 +86,7 @@ def make_engine(settings: LiveSettings, state_directory: Path) -> RayEngine:
             fence_s=settings.ray.fence_s,
             partition_label=settings.ray.partition_label,
             autoscale_vcores=settings.ray.autoscale_vcores,
-            grants=Grants(_granted(settings), settings.node_manager),
+            grants=Grants(granted, settings.node_manager),
         ),
     )
 

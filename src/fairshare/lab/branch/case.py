@@ -196,7 +196,11 @@ class _Writer:
             if name in state.nodes:
                 yield "node", {"drain": name}
         yield "update", 1
-        apps = {f"a{one.id}": {"on": self._on(one)} for one in waiting if one.containers}
+        apps = {}
+        for application in waiting:
+            if application.containers:
+                on = Counter(container.node for container in application.containers.values())
+                apps[f"a{application.id}"] = {"on": dict(on)}
         if apps:
             yield "expect", {"apps": apps}
         yield from self._decided()
@@ -294,9 +298,6 @@ class _Writer:
         if key.label:
             ask["label"] = key.label
         return ask
-
-    def _on(self, application: Application) -> dict[str, int]:
-        return dict(Counter(one.node for one in application.containers.values()))
 
 
 def _request_id(request: int) -> int:

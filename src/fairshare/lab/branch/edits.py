@@ -195,8 +195,9 @@ def with_load(world: World, factor: float, queue: str | None = None, seed: int =
     submissions = [entry for entry in world.entries if type(entry.input) is SubmitApplication]
     chosen = [one for one in submissions if _is_below(world.queues.get(_number_of(one), ""), queue)]
     if not chosen:
+        to = "" if queue is None else f" to {queue!r}"
         raise ValueError(
-            f"no application was submitted{_to_queue(queue)} in the time that is simulated, and so"
+            f"no application was submitted{to} in the time that is simulated, and so"
             " there is no load to change"
         )
     draw = random.Random(seed)  # noqa: S311  (which work is drawn is not secret)
@@ -308,10 +309,6 @@ def _is_of(entry: Entry, numbers: set[ApplicationId]) -> bool:
 
 def _of_queue(queue: str | None) -> str:
     return "" if queue is None else f" of {queue}"
-
-
-def _to_queue(queue: str | None) -> str:
-    return "" if queue is None else f" to {queue!r}"
 
 
 def with_workload(world: World, workload: Workload) -> Edited:

@@ -235,7 +235,11 @@ class Estimates:
                     continue
                 if application is not None and application.state is not ApplicationState.KILLED:
                     self._know(connection, number, END, application.finished_ms or 0)
-                self._forget(connection, number)
+                connection.execute(
+                    "DELETE FROM estimates"
+                    " WHERE epoch_ms = ? AND application = ? AND known_ms IS NULL",
+                    (self._epoch_ms, number),
+                )
 
     def _know(
         self, connection: sqlite3.Connection, number: ApplicationId, kind: str, at_ms: int
@@ -244,12 +248,6 @@ class Estimates:
             "UPDATE estimates SET known_ms = ?, actual_ms = ? - at_ms"
             " WHERE epoch_ms = ? AND application = ? AND kind = ? AND known_ms IS NULL",
             (at_ms, at_ms, self._epoch_ms, number, kind),
-        )
-
-    def _forget(self, connection: sqlite3.Connection, number: ApplicationId) -> None:
-        connection.execute(
-            "DELETE FROM estimates WHERE epoch_ms = ? AND application = ? AND known_ms IS NULL",
-            (self._epoch_ms, number),
         )
 
 

@@ -208,7 +208,13 @@ class FollowedLedger:
         except SideFileError:
             return  # it waits: the answers say up to when the ledger is complete
         if lost:  # the file is closed: a copy of the process shall not have it open
-            self._begin_again(ledger.now_ms)
+            # It is made again from the journal, up to now.
+            self._pending.clear()
+            self._written = None
+            self._begin = Position(self._sequence, ledger.now_ms)
+            self._begin_ms = ledger.now_ms
+            self._began_s = time.monotonic()
+            self._catch_up()
 
     def _write(self, file: LedgerFile, now_ms: int) -> bool:
         """Write what is new, if it is time; whether the file is the one that was written before."""
@@ -229,15 +235,6 @@ class FollowedLedger:
         self._written = progress
         self._pending.clear()
         return True
-
-    def _begin_again(self, now_ms: int) -> None:
-        """The file was lost: it is made again from the journal, up to now."""
-        self._pending.clear()
-        self._written = None
-        self._begin = Position(self._sequence, now_ms)
-        self._begin_ms = now_ms
-        self._began_s = time.monotonic()
-        self._catch_up()
 
 
 def _epoch_ms(directory: Path) -> int:

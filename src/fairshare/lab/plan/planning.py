@@ -327,7 +327,10 @@ def changed_world(
         configuration, unchanged = Proposal(world.scheduler, recorded, beat_ms), True
     else:
         encoded = msgspec.json.decode(msgspec.json.encode(configuration.settings))
-        unchanged = _unchanged(world, configuration.scheduler, encoded)
+        in_force = (recorded, *_loaded(world))
+        unchanged = configuration.scheduler == world.scheduler and all(
+            tree == encoded for tree in in_force
+        )
     settings = msgspec.json.encode(configuration.settings)
     return Changed(configuration, settings, unchanged, edits, unused_expiry_ms)
 
@@ -368,29 +371,24 @@ def _was_taken(before: Outcomes, number: ApplicationId) -> bool:
 
 def recorded_settings(world: World) -> Any:
     """The settings with which the history begins, as a tree."""
-    return _tree(_recorded(world), world.scheduler)
+    if world.origin is not None:
+        state: Any = world.origin.manager().state  # each scheduler's has its settings
+        return _tree(msgspec.json.encode(state.settings), world.scheduler)
+    first = next(_loaded(world), None)
+    return _tree(b"{}", world.scheduler) if first is None else first
+
+
+def _loaded(world: World) -> Iterator[Any]:
+    """The settings that were loaded in the history, as trees."""
+    for entry in world.entries:
+        if type(entry.input) is LoadConfiguration:
+            yield _tree(entry.input.settings, world.scheduler)
 
 
 def _tree(settings: bytes, scheduler: str) -> Any:
     """Recorded settings, with the defaults of those that their release did not have yet."""
     known = msgspec.json.decode(settings, type=ready(family_of(scheduler).settings_type))
     return msgspec.json.decode(msgspec.json.encode(known))
-
-
-def _recorded(world: World) -> bytes:
-    if world.origin is not None:
-        state: Any = world.origin.manager().state  # each scheduler's has its settings
-        return msgspec.json.encode(state.settings)
-    loads = (one.input.settings for one in world.entries if type(one.input) is LoadConfiguration)
-    return next(loads, b"{}")
-
-
-def _unchanged(world: World, scheduler: str, settings: object) -> bool:
-    """Whether these settings were in force for the whole history."""
-    loads = [one.input for one in world.entries if type(one.input) is LoadConfiguration]
-    trees = [_tree(one.settings, world.scheduler) for one in loads]
-    known = (recorded_settings(world), *trees)
-    return scheduler == world.scheduler and all(one == settings for one in known)
 
 
 def reproduced(

@@ -96,9 +96,17 @@ class ConfigurationFiles:
         if wrong:
             raise self._not_reloadable(wrong[0])
         self._texts.update(files)
+        # A new file of the scheduler's own leaves nothing of the shorthand that belongs to it; a
+        # new yarn-site.xml only wins over what it names.
+        own = self._family.own_properties
         for name, text in files.items():
-            if name != OWN_FILE:
-                self._replace_shorthand(name, text)
+            if name == OWN_FILE:
+                continue
+            if own is not None and name == own[0]:
+                gone = set(self._of_file(name))
+            else:
+                gone = {found.name for found in read_site([(name, text)], Problems())}
+            self._properties = {n: value for n, value in self._properties.items() if n not in gone}
         self._written_ms = now_ms
 
     def change_properties(self, properties: dict[str, str | None]) -> None:
@@ -129,16 +137,6 @@ class ConfigurationFiles:
             for name, value in self._properties.items()
             if (prefix is not None and name.startswith(prefix)) == (file == own_properties)
         }
-
-    def _replace_shorthand(self, file: str, text: str) -> None:
-        """A new file of the scheduler's own leaves nothing of the shorthand that belongs to it; a
-        new yarn-site.xml only wins over what it names."""
-        own = self._family.own_properties
-        if own is not None and file == own[0]:
-            gone = set(self._of_file(file))
-        else:
-            gone = {found.name for found in read_site([(file, text)], Problems())}
-        self._properties = {n: value for n, value in self._properties.items() if n not in gone}
 
     def _not_reloadable(self, what: str) -> NotReloadable:
         files = ", ".join(self._family.reloaded_files) or "nothing"

@@ -5,6 +5,7 @@ but a few percentages. Resources are mappings of all types by name.
 """
 
 import struct
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -15,7 +16,6 @@ from fairshare.core.model.events import ApplicationState, ContainerAllocated
 from fairshare.core.model.identifiers import ApplicationId, attempt_of, number_of
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import MEMORY, NO_LIMIT, Resource, ResourceTypes, total
-from fairshare.core.model.state import ClusterState
 from fairshare.core.schedulers.protocol import Scheduler
 from fairshare.core.schedulers.reasons import Cause, reasons
 from fairshare.core.schedulers.views import QueueView
@@ -181,14 +181,19 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
     types = cluster.state.types
     view = cluster.scheduler.application_view(number)
     application = cluster.state.applications[number]
+    reservations = (
+        reservation.resource
+        for node, reservation in application.attempt.reservations.items()
+        if not cluster.state.label_of(cluster.state.nodes[node])
+    )
     described: Description = {
         "state": str(applications.state_of(application)),
-        "on": _count_by_node(application),
+        "on": dict(Counter(container.node for container in application.containers.values())),
         "list": [
             describe_container(types, application.containers[container], application)
             for container in sorted(application.containers)
         ],
-        "reserved": types.mapping(_reserved(cluster.state, application)),
+        "reserved": types.mapping(total(reservations, len(types.names))),
         **_described(types, view, APPLICATION),
     }
     if view.missed is not None:
@@ -196,23 +201,6 @@ def describe_application(cluster: Cluster, applications: Applications, number: i
     if view.state != ApplicationState.REJECTED:
         described |= _described(types, view, APPLICATION_OF_QUEUE)
     return described
-
-
-def _reserved(state: ClusterState[Any, Any], application: Application) -> Resource:
-    """What is reserved for it on nodes of the default partition."""
-    reservations = (
-        reservation.resource
-        for node, reservation in application.attempt.reservations.items()
-        if not state.label_of(state.nodes[node])
-    )
-    return total(reservations, len(state.types.names))
-
-
-def _count_by_node(application: Application) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for record in application.containers.values():
-        counts[record.node] = counts.get(record.node, 0) + 1
-    return counts
 
 
 def describe_container(

@@ -49,7 +49,8 @@ def fill_in(root: Node, names: Iterable[str], directory: Path | None, problems: 
     for files in _mappings(root):
         for name, node in (files.entries or {}).items():
             if name in fields and _is_path(node):
-                _replace(node, _text_of(node, directory, problems))
+                path = _path_of(node, directory, problems)
+                _replace(node, "" if path is None else _text_in(path, node, problems))
 
 
 def _mappings(root: Node) -> Iterator[Node]:
@@ -78,12 +79,6 @@ def _path_of(node: Node, directory: Path | None, problems: Problems) -> Path | N
         problems.error(node.place, RULE, message)
         return None
     return directory / node.text.strip()
-
-
-def _text_of(node: Node, directory: Path | None, problems: Problems) -> str:
-    """The text of the file that a node names; empty after a mistake, which is reported."""
-    path = _path_of(node, directory, problems)
-    return "" if path is None else _text_in(path, node, problems)
 
 
 def _text_in(path: Path, node: Node, problems: Problems) -> str:

@@ -56,7 +56,11 @@ class Recorder:
             for event in self._heard
             if isinstance(event, ContainerAllocated) and event.reserved
         }
-        before, self._reservations = self._reservations, self._reserved_nodes()
+        before = self._reservations
+        nodes = self._cluster.state.nodes.values()
+        self._reservations = {
+            node.name: node.reservation for node in nodes if node.reservation is not None
+        }
         for node, reservation in before.items():
             if node not in fulfilled and self._reservations.get(node) is not reservation:
                 self._recorded.append(self._reservation("unreserved", reservation))
@@ -72,10 +76,6 @@ class Recorder:
         """The events recorded since the last call."""
         taken, self._recorded = self._recorded, []
         return taken
-
-    def _reserved_nodes(self) -> dict[str, Reservation]:
-        nodes = self._cluster.state.nodes.values()
-        return {node.name: node.reservation for node in nodes if node.reservation is not None}
 
     def _reservation(self, word: str, reservation: Reservation) -> RecordedEvent:
         return {

@@ -63,7 +63,7 @@ def check(
         step=step, line=expected.line, where=".".join(expected.where), expected=expected.expected
     )
     if key == "exists":
-        actual = thing is not None
+        actual: object = thing is not None
     elif thing is None:
         return msgspec.structs.replace(problem, found=None)
     elif key not in thing:
@@ -78,7 +78,9 @@ def check(
         return msgspec.structs.replace(problem, kind="unsupported", found=unknown)
     if equal(expected.expected, actual):
         return None
-    return msgspec.structs.replace(problem, found=_named(expected.expected, actual))
+    if isinstance(expected.expected, dict) and isinstance(actual, dict):
+        actual = {key: actual.get(key) for key in expected.expected}
+    return msgspec.structs.replace(problem, found=actual)
 
 
 def equal(expected: Any, actual: Any) -> bool:
@@ -117,13 +119,6 @@ def _unknown_type(expected: object, found: object, types: tuple[str, ...]) -> st
         return None
     unknown = [name for name in expected if name not in found]
     return unknown_word("resource type", unknown[0], types) if unknown else None
-
-
-def _named(expected: object, actual: object) -> Any:
-    """Of a mapping only what was asked for."""
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        return {key: actual.get(key) for key in expected}
-    return actual
 
 
 def check_error(

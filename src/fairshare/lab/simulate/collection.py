@@ -170,7 +170,9 @@ class Collection:
             self._ends["failed"] += 1
 
     def _submitted(self, record: Record, event: ApplicationSubmitted) -> None:
-        self._tallies[event.application] = _Tally(event.queue, _places(event))
+        wants_places = any(group.hosts or group.racks for group in event.submission.tasks)
+        places = [0] * len(Locality) if wants_places else None
+        self._tallies[event.application] = _Tally(event.queue, places)
 
     def _rejected(self, record: Record, event: ApplicationRejected) -> None:
         self._tallies[event.application] = _Tally("")
@@ -219,7 +221,10 @@ class Collection:
         """The report as of an instant; more records may follow."""
         self._known_means.clear()
         intervals = self.intervals(now_ms)
-        applications = self._applications()
+        state = self._state.applications
+        unsettled = [(number, self._application(state[number])) for number in self._tallies]
+        settled = sorted(self._settled + unsettled, key=itemgetter(0))
+        applications = tuple(application for _, application in settled)
         admitted = [
             application
             for application in applications
@@ -244,12 +249,6 @@ class Collection:
             timeline=tuple(self._sample(interval) for interval in intervals),
             notes=notes,
         )
-
-    def _applications(self) -> tuple[ApplicationReport, ...]:
-        """Those that are settled, and those that are not, in the order of their submissions."""
-        state = self._state.applications
-        unsettled = [(number, self._application(state[number])) for number in self._tallies]
-        return tuple(one for _, one in sorted(self._settled + unsettled, key=itemgetter(0)))
 
     def _application(self, application: Application) -> ApplicationReport:
         tally = self._tallies[application.id]
@@ -286,7 +285,7 @@ class Collection:
         for name in sorted({**members, **self._shares()}):
             of_queue = members.get(name, [])
             used = total((i.used.get(name, none) for i in intervals), len(none))
-            shares = total((_fair(i.shares, name, none) for i in intervals), len(none))
+            shares = total((i.shares.get(name, none)[: len(none)] for i in intervals), len(none))
             reports.append(
                 QueueReport(
                     name=name,
@@ -350,17 +349,6 @@ class Collection:
                 for name, area in zip(self._state.types.names, areas, strict=True)
             }
         return means
-
-
-def _places(event: ApplicationSubmitted) -> list[int] | None:
-    """Counters by locality for an application that wants places; None if it does not."""
-    wants = any(group.hosts or group.racks for group in event.submission.tasks)
-    return [0] * len(Locality) if wants else None
-
-
-def _fair(shares: dict[str, Resource], queue: str, none: Resource) -> Resource:
-    found = shares.get(queue)
-    return none if found is None else found[: len(none)]
 
 
 def _users(admitted: Sequence[ApplicationReport]) -> tuple[UserReport, ...]:

@@ -78,7 +78,8 @@ def plots(report: Report) -> dict[str, Plot]:
             for number, kind in enumerate(kinds)
         )
         title = f"{short(name)}: memory wanted, due and used"
-        file = f"queue-{_file_name(name)}"
+        safe = [one if one.isalnum() and one.isascii() else "-" for one in short(name)]
+        file = f"queue-{''.join(safe)}"
         if file in pictures:
             file += f"-{len(pictures)}"
         pictures[file] = Plot(title, "hours", "part of the cluster", tuple(lines))
@@ -88,11 +89,6 @@ def plots(report: Report) -> dict[str, Plot]:
 def short(queue: str) -> str:
     """A queue without root."""
     return queue.removeprefix("root.")
-
-
-def _file_name(queue: str) -> str:
-    """A name of a file for a queue: letters that are safe everywhere."""
-    return "".join(one if one.isalnum() and one.isascii() else "-" for one in short(queue))
 
 
 def _use(timeline: Sequence[Sample], names: Iterable[str]) -> Iterable[Line]:

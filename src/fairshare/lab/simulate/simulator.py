@@ -45,7 +45,7 @@ from fairshare.errors import InputError
 from fairshare.lab.simulate.collection import Collection
 from fairshare.lab.simulate.faults import Agenda, Faults
 from fairshare.lab.simulate.report import Report
-from fairshare.lab.simulate.workload import EPOCH_MS, Arrival, Session, Turn, Workload
+from fairshare.lab.simulate.workload import EPOCH_MS, Arrival, Session, Workload
 from fairshare.runtime.clock import VirtualClock
 from fairshare.runtime.journal.protocol import Journal
 from fairshare.runtime.observers import Observers
@@ -150,7 +150,13 @@ class Sessions:
         progress.open -= 1
         if not progress.open and progress.begun < len(turns):
             turn = turns[progress.begun]
-            self._begin(now_ms + self._think_ms(number, turn), number)
+            think_ms = turn.think_ms
+            if turn.drawn and think_ms:
+                if progress.chance is None:
+                    # A text as seed: the same on every machine, whatever the hashes of Python.
+                    progress.chance = random.Random(f"{self._seed}/session/{number}")  # noqa: S311
+                think_ms = round(progress.chance.expovariate(1 / think_ms))
+            self._begin(now_ms + think_ms, number)
 
     def _begin(self, at_ms: int, number: int) -> None:
         """Let the next turn of a session begin at an instant."""
@@ -161,15 +167,6 @@ class Sessions:
         for arrival in turn.members:
             self._pushed += 1
             heappush(self._heap, (at_ms + arrival.at_ms, self._pushed, number, arrival))
-
-    def _think_ms(self, number: int, turn: Turn) -> int:
-        if not turn.drawn or not turn.think_ms:
-            return turn.think_ms
-        progress = self._progress[number]
-        if progress.chance is None:
-            # A text as seed: the same on every machine, whatever the hashes of Python.
-            progress.chance = random.Random(f"{self._seed}/session/{number}")  # noqa: S311
-        return round(progress.chance.expovariate(1 / turn.think_ms))
 
 
 _AT_ONCE = Outcome(0)
@@ -429,7 +426,13 @@ class Simulator:
             if not inputs and not self.runtime.is_due(now_ms):
                 break
         if self._forgets and len(self._collection.ended) >= 2 * FINISHED_KEPT:
-            self._forget()
+            settled = self._collection.settle(FINISHED_KEPT)
+            self._outcomes.forget(settled)
+            chosen = self._unforgotten + settled
+            self.handle(ForgetApplications(chosen))
+            # Nodes may still keep room for some.
+            applications = self.manager.state.applications
+            self._unforgotten = tuple(number for number in chosen if number in applications)
 
     def _arriving(self, now_ms: int) -> Sequence[Arrival]:
         """The applications that arrive at an instant, those of sessions last."""
@@ -443,15 +446,6 @@ class Simulator:
         for arrival in arriving:
             sessions.expect(arrival)
         return (*arriving, *sessions.take(now_ms))
-
-    def _forget(self) -> None:
-        settled = self._collection.settle(FINISHED_KEPT)
-        self._outcomes.forget(settled)
-        chosen = self._unforgotten + settled
-        self.handle(ForgetApplications(chosen))
-        # Nodes may still keep room for some.
-        applications = self.manager.state.applications
-        self._unforgotten = tuple(number for number in chosen if number in applications)
 
     def _move(self, now_ms: int) -> None:
         self._collection.advance(now_ms)

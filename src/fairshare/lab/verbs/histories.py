@@ -18,14 +18,13 @@ from fairshare.lab.simulate.readers.history import read_history
 from fairshare.lab.simulate.readers.options import ReaderOptions
 from fairshare.lab.simulate.simulator import Simulator
 from fairshare.lab.simulate.traces.registry import is_trace
-from fairshare.lab.simulate.workload import EPOCH_MS, Workload
+from fairshare.lab.simulate.workload import EPOCH_MS
 from fairshare.lab.simulate.world import World
 from fairshare.lab.verbs.simulated_runs import nodes_of_engine
 from fairshare.lab.verbs.simulated_trace import TraceOptions, is_workload, read_trace
 from fairshare.lab.verbs.simulation_watch import Watch
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.journal.sqlite import JOURNAL_FILE
-from fairshare.settings.configuration import Configuration
 from fairshare.settings.directory import read_directory
 from fairshare.settings.registry import family_of
 from fairshare.settings.reservations import with_reservations
@@ -66,7 +65,13 @@ def traced_history(path: Path, present: Path | None, options: TraceOptions, watc
             " new one is compared with, as --present DIR"
         )
     configuration = read_directory(present)
-    workload = _read(path, configuration, options)
+    parts = (configuration.scheduler, configuration.types)
+    if is_workload(path):
+        workload = read_workload(path, ReaderOptions(types=configuration.types))
+        nodes = workload.nodes or nodes_of_engine(configuration)
+        workload = msgspec.structs.replace(workload, nodes=nodes)
+    else:
+        workload = read_trace(path, *parts, configuration.settings, options)
     if not workload.nodes:
         raise Failure(f"{path} names no nodes, and {present} has no engine of a known size")
     configuration = with_reservations(configuration, len(workload.nodes))
@@ -84,15 +89,5 @@ def traced_history(path: Path, present: Path | None, options: TraceOptions, watc
         stops=watch,
     )
     simulator.run()
-    parts = (configuration.scheduler, configuration.types, EPOCH_MS)
-    world = read_history(journal.records(), *parts)
+    world = read_history(journal.records(), *parts, EPOCH_MS)
     return Traced(world, configuration.heartbeat_interval_ms, workload.notes)
-
-
-def _read(path: Path, configuration: Configuration, options: TraceOptions) -> Workload:
-    if not is_workload(path):
-        parts = (configuration.scheduler, configuration.types, configuration.settings)
-        return read_trace(path, *parts, options)
-    workload = read_workload(path, ReaderOptions(types=configuration.types))
-    nodes = workload.nodes or nodes_of_engine(configuration)
-    return msgspec.structs.replace(workload, nodes=nodes)

@@ -352,7 +352,9 @@ def further_parts(
         ),
     ]
     if outcome.trace is None:
-        back = f"to {instant_text(outcome.begin_ms)}{_shorter(outcome, last_ms)}"
+        back = f"to {instant_text(outcome.begin_ms)}"
+        if last_ms is not None and outcome.span_ms < last_ms:
+            back += f": the history has no more of the last {duration_text(last_ms)}"
         pairs.append(("Reaches back", back))
     else:
         pairs += [("Trace", note) for note in outcome.trace]
@@ -427,13 +429,6 @@ def _refusals(outcome: Plan) -> str:
             *([f"  and {counted(more, 'further reason')}"] if more > 0 else []),
         ]
     )
-
-
-def _shorter(found: Plan, last_ms: int | None) -> str:
-    """What is missing of the part that was requested."""
-    if last_ms is None or found.span_ms >= last_ms:
-        return ""
-    return f": the history has no more of the last {duration_text(last_ms)}"
 
 
 def _changes(outcome: Plan) -> str:
@@ -521,18 +516,16 @@ def _time(old: Sums | None, new: Sums | None, field: str) -> Styled:
     before = None if old is None else getattr(old, field)
     after = None if new is None else getattr(new, field)
     text = _pair(_span(before), _span(after))
-    return Styled(text, style=_style(before, after))
+    style = ""
+    if before is not None and after is not None:
+        noticeable = abs(after - before) >= max(100.0, before * 0.05)
+        if noticeable:
+            style = "red" if after > before else "green"
+    return Styled(text, style=style)
 
 
 def _span(ms: float | None) -> str:
     return NOTHING if ms is None else fine_duration_text(ms)
-
-
-def _style(before: float | None, after: float | None) -> str:
-    """Red for what becomes noticeably worse, green for what becomes better."""
-    if before is None or after is None or abs(after - before) < max(100.0, before * 0.05):
-        return ""
-    return "red" if after > before else "green"
 
 
 def _count(old: Sums | None, new: Sums | None, field: str) -> str:

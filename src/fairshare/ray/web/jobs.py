@@ -83,7 +83,9 @@ async def submit_job(request: Request) -> Response:
     job = await read_body(request, RayJobRequest)
     uploader = caller_of(request, None)
     user = caller_of(request, (job.metadata or {}).get(f"{PREFIX}user"))
-    submission_id = job.submission_id or job.job_id or _new_id()
+    submission_id = job.submission_id or job.job_id
+    if not submission_id:
+        submission_id = "raysubmit_" + "".join(secrets.choice(_LETTERS) for _ in range(16))
     index = index_of(request)
     if index.of_user(user, submission_id):
         raise InputError("bad-request", f"Job with submission_id {submission_id} already exists")
@@ -173,10 +175,6 @@ async def delete_job(request: Request) -> Response:
         raise InputError("access-denied", f"job {job.submission_id} is {application.user}'s")
     await server_of(request).service.ask(ForgetApplications((application.id,)))
     return answer(RayJobDeleted(deleted=True))
-
-
-def _new_id() -> str:
-    return "raysubmit_" + "".join(secrets.choice(_LETTERS) for _ in range(16))
 
 
 PREFIX: Final = "fairshare."

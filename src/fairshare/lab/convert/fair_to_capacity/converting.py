@@ -137,20 +137,14 @@ def convert(source: Source, options: Options) -> Conversion:
         **companion_files(source, draft.site),
     }
     settings, problems = check_conversion(files)
+    # What concerns all queues comes first, then queue by queue, in the order of the file.
+    position = {queue.name: number for number, queue in enumerate(tree.root.below(), 1)}
     return Conversion(
         files=files,
-        findings=tuple(_in_order(draft.findings, tree)),
+        findings=tuple(sorted(draft.findings, key=lambda finding: position.get(finding.queue, 0))),
         settings=settings,
         problems=problems,
         names={name: queue.path for name, queue in tree.queues.items()},
         guarantees=guarantees,
         children={queue.name: len(queue.children) for queue in tree.parents},
     )
-
-
-def _in_order(findings: list[Finding], tree: Tree) -> list[Finding]:
-    """What concerns all queues first, then queue by queue, in the order of the file."""
-    position: Mapping[str, int] = {
-        queue.name: number for number, queue in enumerate(tree.root.below(), 1)
-    }
-    return sorted(findings, key=lambda one: position.get(one.queue, 0))

@@ -273,20 +273,19 @@ def _increments(source: Source, draft: Draft) -> None:
     )
     for name, least, increment, most in sizes:
         keys = [new_increment_key(name)]
+        newer = key = f"{RESOURCE_TYPES}.{name}.minimum-allocation"
         if name in settings.types.names[:2]:
             keys.append(limit_key(name, "increment"))
+            key = limit_key(name, "minimum")
         written = [key for key in keys if key in source.site]
-        for key in written:
-            draft.site[key] = None
+        for increment_key in written:
+            draft.site[increment_key] = None
         if increment <= 0 or (increment == least and not written):
             continue
-        key = _minimum_key(name, settings.types.names[:2])
         minimum = min(increment, most)
         became = draft.set_site(key, str(minimum)) if minimum != least else f"{key}={least}"
-        if minimum != least:
-            newer = f"{RESOURCE_TYPES}.{name}.minimum-allocation"
-            if newer != key and newer in source.site:
-                draft.site[newer] = None
+        if minimum != least and newer != key and newer in source.site:
+            draft.site[newer] = None
         if least <= minimum == increment:
             outcome: Outcome = "kept"
             why = "asks are rounded up to multiples of it"
@@ -295,12 +294,6 @@ def _increments(source: Source, draft: Draft) -> None:
             why = f"it is the smallest container as well: asks below {least} are no longer raised"
         element = written[0] if written else f"increment of {name}"
         _say(source, draft, "increment", element, outcome, became, why, str(increment))
-
-
-def _minimum_key(name: str, first: tuple[str, ...]) -> str:
-    if name in first:
-        return limit_key(name, "minimum")
-    return f"{RESOURCE_TYPES}.{name}.minimum-allocation"
 
 
 def _without_meaning(source: Source, draft: Draft) -> None:

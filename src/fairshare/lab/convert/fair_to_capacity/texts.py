@@ -151,14 +151,9 @@ def as_text(files: Mapping[str, bytes], names: Iterable[str]) -> str:
 
 def _property(name: str, value: str, *, final: bool = False) -> str:
     mark = "<final>true</final>" if final else ""
+    # Between tags quotation marks need no escape, so that JSON stays readable.
+    text = escaped(value).replace("&quot;", '"')
     return (
         f"  <property>\n    <name>{escaped(name)}</name>\n"
-        f"    <value>{_text(value)}</value>\n"
-        + (f"    {mark}\n" if mark else "")
-        + "  </property>\n"
+        f"    <value>{text}</value>\n" + (f"    {mark}\n" if mark else "") + "  </property>\n"
     )
-
-
-def _text(value: str) -> str:
-    """A text between tags, where quotation marks need no escape, so that JSON stays readable."""
-    return escaped(value).replace("&quot;", '"')

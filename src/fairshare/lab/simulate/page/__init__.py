@@ -180,7 +180,14 @@ def _tables_of(comparison: Comparison, reports: Sequence[tuple[str, Report]]) ->
     ):
         if overview.rows:
             yield _section(title, _table(overview))
-    notes = "".join(_notes(reports))
+    runs_by_note: dict[str, list[str]] = {}
+    for name, report in reports:
+        for note in report.notes:
+            runs_by_note.setdefault(note, []).append(name)
+    notes = ""
+    for note, names in runs_by_note.items():
+        of = "" if len(names) == len(reports) else f"{', '.join(names)}: "
+        notes += f"<li>{html.escape(of + note)}</li>"
     if notes:
         yield _section("Assumptions", f"<ul>{notes}</ul>")
 
@@ -254,17 +261,6 @@ def _meaning(heading: Heading) -> str:
 def _run(number: int) -> str:
     """The colour of a run."""
     return f'<i class="run run{number % COLOURS}"></i>'
-
-
-def _notes(reports: Sequence[tuple[str, Report]]) -> Iterable[str]:
-    """What was assumed, each once; with the name of the run where not all have it."""
-    by_note: dict[str, list[str]] = {}
-    for name, report in reports:
-        for note in report.notes:
-            by_note.setdefault(note, []).append(name)
-    for note, names in by_note.items():
-        of = "" if len(names) == len(reports) else f"{', '.join(names)}: "
-        yield f"<li>{html.escape(of + note)}</li>"
 
 
 def duration(ms: float) -> str:

@@ -198,15 +198,13 @@ class _Reader:
                 self._happened(fact, application)
             self._coming.clear()
         self._now_ms = record.now_ms
-        if not own and (type(recorded) not in LEFT_OUT or self._has_left(recorded)):
+        # The end of a container that had been stopped before the origin is not decided again.
+        had_left = type(recorded) is ContainerExited and recorded.container in self._leaving
+        if not own and (type(recorded) not in LEFT_OUT or had_left):
             self._entries.append(self._entry(record))
         self._see(recorded, record)
         for event in record.events:
             self._observe(event, record)
-
-    def _has_left(self, input_: Input) -> bool:
-        """Whether it reports the end of a container that had been stopped before the origin."""
-        return type(input_) is ContainerExited and input_.container in self._leaving
 
     def _entry(self, record: Record) -> Entry:
         recorded = record.input

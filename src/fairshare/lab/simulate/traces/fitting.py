@@ -139,17 +139,13 @@ class QueueChoice:
     def _accepts(self, user: str, queue: str) -> bool:
         known = self._accepted.get((user, queue))
         if known is None:
-            known = self._accepted[user, queue] = self._try(user, queue)
+            tasks = (TaskGroup("try", 1, self._least),)
+            events = self._manager.handle(0, SubmitApplication(user, queue, tasks=tasks))
+            tried = [one.application for one in events if type(one) is ApplicationSubmitted]
+            for application in tried:
+                self._manager.handle(0, KillApplication(application))
+            known = self._accepted[user, queue] = bool(tried)
         return known
-
-    def _try(self, user: str, queue: str) -> bool:
-        tasks = (TaskGroup("try", 1, self._least),)
-        events = self._manager.handle(0, SubmitApplication(user, queue, tasks=tasks))
-        for event in events:
-            if type(event) is ApplicationSubmitted:
-                self._manager.handle(0, KillApplication(event.application))
-                return True
-        return False
 
 
 class _User:
@@ -361,14 +357,21 @@ def fitted(trace: Trace, fitting: Fitting, queues: QueueChoice) -> Workload:
     if trace.nodes or fitting.nodes:
         taken = ((job, fitter.arrival(job, queues.queue_of(job))) for job in jobs)
         arrivals, sessions, looped = _arriving(taken, fitting)
-        nodes, made = fitting.nodes or _nodes(trace.nodes, fitter), ""
+        nodes = fitting.nodes or _nodes(trace.nodes, fitter)
+        made = ""
     else:
         found = list(jobs)
         cluster = _cluster_for(found)
         fitter = _Fitter(fitting, cluster)
         taken = ((job, fitter.arrival(job, queues.queue_of(job))) for job in found)
         arrivals, sessions, looped = _arriving(taken, fitting)
-        nodes, made = _nodes(cluster, fitter), _said_of(cluster)
+        (kind,) = cluster
+        words = ", ".join(f"{name}={amount}" for name, amount in kind.amounts.items())
+        nodes = _nodes(cluster, fitter)
+        made = (
+            f"The trace names no nodes: it runs on {counted(kind.count, 'node')} with {words},"
+            f" which its work keeps {BUSY:.0%} busy."
+        )
     notes = (trace.title + ".", *trace.notes, made, *fitter.said(), queues.note, looped)
     maximum = None if fitting.divide else fitter.largest
     return Workload(nodes, arrivals, tuple(note for note in notes if note), sessions, maximum)
@@ -424,12 +427,3 @@ def _cluster_for(jobs: Sequence[TraceJob]) -> tuple[TraceNodes, ...]:
         busy_ms += total_ms / min(fit, default=1)
     count = math.ceil(busy_ms / (span_ms * BUSY))
     return (TraceNodes(min(MOST_NODES, max(1, count)), amounts),)
-
-
-def _said_of(cluster: tuple[TraceNodes, ...]) -> str:
-    (one,) = cluster
-    words = ", ".join(f"{name}={amount}" for name, amount in one.amounts.items())
-    return (
-        f"The trace names no nodes: it runs on {counted(one.count, 'node')} with {words}, which its"
-        f" work keeps {BUSY:.0%} busy."
-    )

@@ -34,7 +34,12 @@ def matches(path: Path) -> bool:
 def read(path: Path) -> Trace:
     """Read a log; its header is in the lines before the first job."""
     file = next(one for one in files_in(path) if kind_of(one) == ".swf")
-    header = _header(file)
+    header = Header()
+    for _, line in lines_of(file):
+        if line.startswith(";"):
+            header.read(line.strip())
+        elif line.strip():
+            break
     nodes = _machines(
         file.with_name(file.name.removesuffix(".gz").removesuffix(".xz") + ".machines")
     )
@@ -51,16 +56,6 @@ def read(path: Path) -> Trace:
     trace = Trace(f"{TITLE}: {file.name}", nodes, iter(()), notes)
     trace.jobs = in_order(_jobs(file, header, per_task, notes))
     return trace
-
-
-def _header(file: Path) -> Header:
-    header = Header()
-    for _, line in lines_of(file):
-        if line.startswith(";"):
-            header.read(line.strip())
-        elif line.strip():
-            break
-    return header
 
 
 def _jobs(
