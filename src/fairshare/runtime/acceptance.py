@@ -45,7 +45,9 @@ def refusal_of(input_: Input, encode: Callable[[Input], bytes]) -> RequestRefuse
     except Exception as error:
         unrecordable = error
     else:
-        if not (_WIDE[0] in encoded or _WIDE[1] in encoded or _has_lower_limit(input_)):
+        # The limit of a new application's number is one that 32 bits may exceed.
+        numbered = type(input_) is SubmitApplication and input_.number is not None
+        if not (_WIDE[0] in encoded or _WIDE[1] in encoded or numbered):
             return None
     found = _out_of_range(input_)
     if found is not None:
@@ -55,11 +57,6 @@ def refusal_of(input_: Input, encode: Callable[[Input], bytes]) -> RequestRefuse
         words = f"this cannot be recorded, and so is not done: {unrecordable}"
         return _refused(input_, "not-recordable", words)
     return None
-
-
-def _has_lower_limit(input_: Input) -> bool:
-    """Whether it has a number whose limit 32 bits may exceed: that of a new application."""
-    return type(input_) is SubmitApplication and input_.number is not None
 
 
 def _is_plain_report(input_: Input) -> bool:

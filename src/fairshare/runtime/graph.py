@@ -333,7 +333,7 @@ class Reader:
         for number, row in enumerate(rows):
             head = row[0]
             if head < 0:
-                made[number] = _empty(row)
+                made[number] = deque(maxlen=row[1]) if head == DEQUE else _EMPTY[head]()
             elif forms[head].kind.structure:
                 structures.append(number)
                 continue
@@ -383,13 +383,6 @@ class Reader:
             value.update(self._values(row[1:]))
         else:
             value.extend(self._values(row[2:] if head == DEQUE else row[1:]))
-
-
-def _empty(row: list[Value]) -> Any:
-    head = row[0]
-    if head == DEQUE:
-        return deque(maxlen=row[1])
-    return _EMPTY[head]()
 
 
 class _Form:

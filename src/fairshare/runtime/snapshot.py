@@ -224,7 +224,10 @@ def thaw(snapshot: Snapshot) -> dict[str, Any]:
             f" this version of fairshare reads format {FORM}: use the version that wrote it"
         )
     try:
-        body = _unpacked(snapshot.body)
+        unpacker = zlib.decompressobj()
+        body = unpacker.decompress(snapshot.body, MOST_BYTES)
+        if not unpacker.eof:
+            raise ValueError("it is cut off, or larger than any state")
         with without_collection():
             return Reader(STORED, msgspec.msgpack.decode(body)).read()
     except Exception as error:
@@ -232,11 +235,3 @@ def thaw(snapshot: Snapshot) -> dict[str, Any]:
             f"the snapshot behind record {snapshot.sequence} cannot be read ({error!r}): it is "
             "damaged, or was written by another version of fairshare"
         ) from error
-
-
-def _unpacked(body: bytes) -> bytes:
-    unpacker = zlib.decompressobj()
-    content = unpacker.decompress(body, MOST_BYTES)
-    if not unpacker.eof:
-        raise ValueError("it is cut off, or larger than any state")
-    return content

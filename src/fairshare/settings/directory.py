@@ -61,10 +61,12 @@ def check_certificate(server: ServerSettings, root: Node, problems: Problems) ->
         return
     unreadable = False
     for name, path in (("certificate", certificate), ("key", key)):
-        reason = _unreadable(path)
-        if reason:
+        try:
+            with Path(path).open("rb") as file:
+                file.read(1)
+        except OSError as error:
             unreadable = True
-            problems.error(place(name), "tls", f"{name}: cannot read {path}: {reason}")
+            problems.error(place(name), "tls", f"{name}: cannot read {path}: {cause(error)}")
     if unreadable:
         return
     if Path(key).stat().st_mode & _OTHERS:
@@ -78,15 +80,6 @@ def check_certificate(server: ServerSettings, root: Node, problems: Problems) ->
             "tls",
             f"TLS is not possible with {certificate} and {key}: {reason}",
         )
-
-
-def _unreadable(path: str) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            file.read(1)
-    except OSError as error:
-        return cause(error)
-    return ""
 
 
 def _unusable(certificate: str, key: str) -> str:

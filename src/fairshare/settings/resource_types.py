@@ -51,9 +51,13 @@ def read_types(site: Site, problems: Problems) -> ResourceTypes:
                 message = f"{name} is of the type {kind!r}: only {_COUNTABLE} is known, in capitals"
                 _refuse(site, key, "resource-type", message, problems)
             types[name] = _unit(site, name, problems)
+    # Nothing is asked of the types that are always there but their smallest and largest size.
     for name in _UNITS:
         for suffix in ("units", "type"):
-            _report_mandatory(site, f"{RESOURCE_TYPES}.{name}.{suffix}", problems)
+            key = f"{RESOURCE_TYPES}.{name}.{suffix}"
+            if site.text(key, problems) is not None:
+                message = f"{key} has no effect: memory-mb is counted in MiB, and vcores one by one"
+                problems.warning(site.place(key), "without-effect", message, "ignores it")
     return ResourceTypes((*_UNITS, *types), (*_UNITS.values(), *types.values()))
 
 
@@ -91,13 +95,6 @@ def _unit(site: Site, name: str, problems: Problems) -> str:
 
 def _refuse(site: Site, key: str, rule: str, message: str, problems: Problems) -> None:
     problems.error(site.place(key), rule, message, "does not start")
-
-
-def _report_mandatory(site: Site, key: str, problems: Problems) -> None:
-    """Nothing is asked of the types that are always there but their smallest and largest size."""
-    if site.text(key, problems) is not None:
-        message = f"{key} has no effect: memory-mb is counted in MiB, and vcores one by one"
-        problems.warning(site.place(key), "without-effect", message, "ignores it")
 
 
 _DEFAULTS: Final = {

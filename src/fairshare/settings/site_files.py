@@ -186,7 +186,11 @@ def include_reader(directory: Path) -> IncludeReader:
     def read(file: str, reference: str) -> tuple[str, bytes]:
         if not reference or "://" in reference:
             raise ValueError("only files of the configuration directory can be included")
-        path = _inside(directory, Path(file).parent / reference)
+        path = Path(file).parent / reference
+        if not path.resolve().is_relative_to(directory.resolve()):
+            raise ValueError(
+                f"it is not in {directory}: only files of the directory can be included"
+            )
         return str(path), path.read_bytes()
 
     return read
@@ -195,10 +199,3 @@ def include_reader(directory: Path) -> IncludeReader:
 def file_reader(directory: Path) -> FileReader:
     """Reads files of a directory by a name that counts from it."""
     return lambda name: (directory / name).read_bytes()
-
-
-def _inside(directory: Path, path: Path) -> Path:
-    """The path, if it stays in the directory; raises ValueError."""
-    if not path.resolve().is_relative_to(directory.resolve()):
-        raise ValueError(f"it is not in {directory}: only files of the directory can be included")
-    return path

@@ -19,7 +19,6 @@ from fairshare.core.model.events import (
     BookingCancelled,
     BookingMade,
     BookingsAdvanced,
-    ContainerAllocated,
     ContainerCompleted,
     ExitCode,
 )
@@ -206,7 +205,11 @@ def _preempt(state: State, step: Step, kept: tuple[Kept, ...]) -> None:
         )
     )
     reason = f"Container preempted by scheduler: booking {names} needs its room"
-    for record in _newest(state):
+    records = [
+        record for attempt in state.attempts.values() for record in attempt.containers.values()
+    ]
+    records.sort(key=lambda record: (record.master, -record.allocated_ms, -record.container))
+    for record in records:
         if max(missing) <= 0:
             break
         helps = any(
@@ -219,11 +222,6 @@ def _preempt(state: State, step: Step, kept: tuple[Kept, ...]) -> None:
             continue
         missing = subtract(missing, record.resource)
         step.emit(ContainerCompleted(record.container, ExitCode.PREEMPTED, reason))
-
-
-def _newest(state: State) -> list[ContainerAllocated]:
-    records = [one for attempt in state.attempts.values() for one in attempt.containers.values()]
-    return sorted(records, key=lambda one: (one.master, -one.allocated_ms, -one.container))
 
 
 def spans_of(bookings: Iterable[Booking]) -> list[Kept]:

@@ -9,7 +9,6 @@ from typing import Protocol
 
 from fairshare.core.manager.lifecycle import Lifecycle
 from fairshare.core.model.events import (
-    ContainerAllocated,
     ContainerCompleted,
     ExitCode,
     NodeAdded,
@@ -65,7 +64,9 @@ def enforce_overcommit(scheduler: Scheduler, step: Step, name: str) -> None:
     if node is None:
         return
     room = node.available
-    for container in _order_of_preemption(node):
+    containers = [*node.containers.values(), *node.ending.values()]
+    containers.sort(key=lambda one: (one.master, -one.allocated_ms, -one.container))
+    for container in containers:
         if not scheduler.state.lacks(room):
             break
         room = add(room, container.resource)  # freed now, or when the node reports its end
@@ -78,13 +79,6 @@ def forget_overcommit(scheduler: Scheduler, step: Step, name: str) -> None:
     """Cancel the timeout of a node: it was removed, drained, or no longer has a time limit."""
     if name in scheduler.state.overcommits:
         step.emit(NodeOvercommitted(name, None))
-
-
-def _order_of_preemption(node: Node) -> list[ContainerAllocated]:
-    def rank(one: ContainerAllocated) -> tuple[bool, int, int]:
-        return one.master, -one.allocated_ms, -one.container
-
-    return sorted((*node.containers.values(), *node.ending.values()), key=rank)
 
 
 def join(scheduler: Scheduler, step: Step, report: NodeJoined) -> None:

@@ -244,8 +244,10 @@ class ResourceManager:
             self.scheduler.settle(step)
             if events:
                 followed = self._follow(step, 0)
-                if self._lives.lost_masters or self._starts.awaited:
-                    self._follow_more(step, followed)
+                while self._lives.lost_masters or self._starts.awaited:
+                    self._lives.restart(step)
+                    self._starts.resume(step)
+                    followed = self._follow(step, followed)
             if (
                 following is None
                 or state.applications
@@ -258,15 +260,6 @@ class ResourceManager:
                 raise
             raise UndecidedError(f"{type(input_).__name__}: {error!r}") from error
         return tuple(events)
-
-    def _follow_more(self, step: Step, followed: int) -> None:
-        """Restart lost masters, resume applications that waited for others, and handle the
-        consequences, after those of the first `followed` events."""
-        lives, starts = self._lives, self._starts
-        while lives.lost_masters or starts.awaited:
-            lives.restart(step)
-            starts.resume(step)
-            followed = self._follow(step, followed)
 
     def _follow(self, step: Step, followed: int) -> int:
         """Handle the consequences of the events after the first `followed`; returns the number of

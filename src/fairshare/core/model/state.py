@@ -582,7 +582,8 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         for reservation in tuple(attempt.reservations.values()):
             self._drop_reservation(self.nodes[reservation.node])
         if self.gangs:
-            self._forget_gangs(application.id)
+            for key in [key for key in self.gangs if key[0] == application.id]:
+                del self.gangs[key]
         if event.failed:
             application.fail_attempt(now_ms)
         attempt.active = False
@@ -687,11 +688,6 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             gang.held.remove(container)
             if not gang.held:
                 del self.gangs[key]
-
-    def _forget_gangs(self, application: ApplicationId) -> None:
-        """The attempt of an application has ended."""
-        for key in [key for key in self.gangs if key[0] == application]:
-            del self.gangs[key]
 
     # Applications that start later, or start nothing more.
 

@@ -433,14 +433,13 @@ def _of_deferral(application: Application, state: "State | None") -> list[Reason
 
 
 def _of_groups(application: Application) -> list[Reason]:
-    waiting = [
-        number
+    if not application.attempt.registered:
+        return []
+    return [
+        Reason(cause=Cause.GROUPS_AHEAD, group=number)
         for number, group in enumerate(application.tasks.groups)
         if not group.started and group.spec.after
     ]
-    if not application.attempt.registered:
-        return []
-    return [Reason(cause=Cause.GROUPS_AHEAD, group=number) for number in waiting]
 
 
 def _of_budgets(application: Application, state: "State") -> Iterator[Reason]:

@@ -108,15 +108,12 @@ def read_largest_container(text: str, types: ResourceTypes, skipped: Skipped) ->
             skipped(f"{literals.trim(part)!r} counts bytes: write memory-mb, or a unit")
         if written == "memory" or (written == MEMORY and unit):
             amount = units.convert(amount, unit, _MEMORY_UNIT)
-        amounts[_known(_SHORT_NAMES.get(written, written), types)] = amount
+        name = _SHORT_NAMES.get(written, written)
+        if name not in types.names:
+            known = ", ".join(types.names)
+            raise ValueError(f"there is no resource type {name!r} (there are {known})")
+        amounts[name] = amount
     return amounts
-
-
-def _known(name: str, types: ResourceTypes) -> str:
-    if name not in types.names:
-        known = ", ".join(types.names)
-        raise ValueError(f"there is no resource type {name!r} (there are {known})")
-    return name
 
 
 def _is_vector(text: str) -> bool:

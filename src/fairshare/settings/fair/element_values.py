@@ -55,8 +55,9 @@ def class_names() -> dict[str, str]:
             if policy.name in names:
                 raise ValueError(f"there is another policy {policy.name!r}")
         except Exception as error:  # another's code may fail in any way when it is imported
+            package = entry.dist
             problems.error(
-                Place(_package_of(entry)),
+                Place("installed packages" if package is None else f"package {package.name}"),
                 RULE,
                 f"the entry point {entry.name} = {entry.value} of the group {GROUP} cannot be used:"
                 f" {error}; mend or remove the package",
@@ -81,10 +82,6 @@ def _policy_of(entry: EntryPoint) -> Policy:
     if loaded.name != entry.name:
         raise ValueError(f"the policy calls itself {loaded.name!r}: both names must be the same")
     return loaded
-
-
-def _package_of(entry: EntryPoint) -> str:
-    return f"package {entry.dist.name}" if entry.dist is not None else "installed packages"
 
 
 # The search for amounts in a text takes time that grows with the square of its length.

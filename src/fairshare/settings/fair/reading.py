@@ -155,28 +155,24 @@ def _settings(
     site: Site, manager: ManagerSettings, increment: Resource, problems: Problems
 ) -> FairSettings:
     site.text(ALLOCATION_FILE, problems)  # who gave the text has followed it
+    # Exceptions of `am.preemption`, by full name of queue (Hadoop: FairSchedulerConfiguration).
+    prefix = PREFIX + "am.preemption."
+    master_preemption_queues = {
+        name.removeprefix(prefix): site.boolean(name, True, problems) for name in site.names(prefix)
+    }
     return FairSettings(
         types=manager.types,
         minimum_allocation=manager.minimum_allocation,
         maximum_allocation=manager.maximum_allocation,
         increment_allocation=increment,
         maximum_override_delay_ms=manager.maximum_override_delay_ms,
-        master_preemption_queues=_master_preemption_queues(site, problems),
+        master_preemption_queues=master_preemption_queues,
         acl_enabled=manager.acl_enabled,
         administrators=manager.administrators,
         heartbeat_interval_ms=manager.heartbeat_interval_ms,
         master_max_attempts=manager.master_max_attempts,
         **read_fields(SETTINGS, site, FairSettings(), problems),
     )
-
-
-def _master_preemption_queues(site: Site, problems: Problems) -> dict[str, bool]:
-    """`am.preemption.<full queue name>`: exceptions of `am.preemption`, by queue
-    (Hadoop: FairSchedulerConfiguration)."""
-    prefix = PREFIX + "am.preemption."
-    return {
-        name.removeprefix(prefix): site.boolean(name, True, problems) for name in site.names(prefix)
-    }
 
 
 def _check_increment(site: Site, increment: Resource, problems: Problems) -> None:

@@ -165,14 +165,11 @@ def count_pending(attempt: CapacityAttempt) -> None:
         attempt.labelled = True
         attempt.counted = {"": before}
     for label in (*attempt.counted, *(key.label for key in attempt.asks.wanting)):
-        _count(leaf, attempt, label, attempt.asks.pending_on(label))
-
-
-def _count(leaf: CapacityQueue, attempt: CapacityAttempt, label: str, pending: Resource) -> None:
-    before = attempt.counted.get(label, leaf.users.none)
-    if pending != before:
-        _add_pending(leaf, label, subtract(pending, before))
-        attempt.counted[label] = pending
+        pending = attempt.asks.pending_on(label)
+        counted = attempt.counted.get(label, leaf.users.none)
+        if pending != counted:
+            _add_pending(leaf, label, subtract(pending, counted))
+            attempt.counted[label] = pending
 
 
 def _add_pending(leaf: CapacityQueue, label: str, amount: Resource) -> None:

@@ -121,10 +121,6 @@ def _whole(value: float) -> int:
     return UNBOUNDED if value >= UNBOUNDED else math.ceil(value)
 
 
-def _floor(value: float) -> int:
-    return int(value) if math.isfinite(value) else _whole(value)
-
-
 class MemoryCalculator:
     """Memory alone (Hadoop: DefaultResourceCalculator)."""
 
@@ -186,7 +182,9 @@ class MemoryCalculator:
 
     def multiply_up(self, a: Resource, by: float, step: Resource) -> Resource:
         """Adds half a MB, then truncates."""
-        return self._of(ceil_to(_floor(a[0] * by + 0.5), step[0]))
+        memory = a[0] * by + 0.5
+        whole = int(memory) if math.isfinite(memory) else _whole(memory)
+        return self._of(ceil_to(whole, step[0]))
 
     def multiply_down(self, a: Resource, by: float, step: Resource) -> Resource:
         """Truncates the fraction first."""

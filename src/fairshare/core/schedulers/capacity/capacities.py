@@ -154,7 +154,16 @@ def recompute(state: CapacityCluster, top: CapacityQueue) -> None:
         _below(state, top, label, whole)
     queues = below(top)
     for queue in queues:
-        _refresh(state, queue)
+        for label in state.labels:
+            whole = state.total_of(label)
+            orders.refresh_use(
+                queue, label, state.calculator, whole, state.settings.minimum_allocation
+            )
+            if queue.leaf:
+                queue.users.recount(label, state.calculator, whole)
+        if queue.leaf:
+            limit_applications(state, queue)
+            queue.users.changed()
     for queue in queues:
         orders.renumber(queue)
     _limit_leaves(state, top, state.total_of(""))
@@ -294,18 +303,6 @@ def _derive(c: ResourceCalculator, child: CapacityQueue, label: str, whole: Reso
 
 def _finite(quotient: float) -> float:
     return quotient if math.isfinite(quotient) else 0.0
-
-
-def _refresh(state: CapacityCluster, queue: CapacityQueue) -> None:
-    c = state.calculator
-    for label in state.labels:
-        whole = state.total_of(label)
-        orders.refresh_use(queue, label, c, whole, state.settings.minimum_allocation)
-        if queue.leaf:
-            queue.users.recount(label, c, whole)
-    if queue.leaf:
-        limit_applications(state, queue)
-        queue.users.changed()
 
 
 def limit_applications(state: CapacityCluster, leaf: CapacityQueue) -> None:

@@ -397,7 +397,7 @@ def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
                 yield Fault(
                     queue.name,
                     f"user-settings.{user}.weight",
-                    f'Weight ({_plain(weight)}) for user "{user}" must be between 0 and 100 /'
+                    f'Weight ({weight:.7g}) for user "{user}" must be between 0 and 100 /'
                     f" {queue.user_limit_percent:g} (= {most_weight:g}) in leaf queue {queue.name}",
                 )
 
@@ -430,10 +430,6 @@ def _labels(queue: CapacityQueue) -> Iterator[Fault]:
             f" access all labels in default label expression. labelExpression of resource"
             f" request={queue.default_label}. Queue labels={','.join(sorted(queue.accessible))}",
         )
-
-
-def _plain(value: float) -> str:
-    return f"{value:.7g}"
 
 
 def _bounds(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:

@@ -103,21 +103,17 @@ def settings_of(
         result = overlay(result, template.leaf if leaf else template.parent)
     result = overlay(result, configured)
     if leaf and older:
-        result = _of_older_leaf(result, settings.templates.get(owner, Template()))
+        # As in Hadoop the older template takes precedence over the file's settings of the leaf
+        # itself, which do not affect its capacities at all.
+        over = settings.templates.get(owner, Template()).legacy_leaf
+        result = msgspec.structs.replace(
+            overlay(result, over),
+            capacity=over.capacity,
+            maximum_capacity=over.maximum_capacity,
+            label_capacities=over.label_capacities,
+        )
     # As in Hadoop a template's weights of users have no effect (UserWeights.createByConfig).
     return msgspec.structs.replace(result, user_weights=configured.user_weights)
-
-
-def _of_older_leaf(own: QueueSettings, template: Template) -> QueueSettings:
-    """As in Hadoop the older template takes precedence over the file's settings of the leaf itself,
-    which do not affect its capacities at all."""
-    over = template.legacy_leaf
-    return msgspec.structs.replace(
-        overlay(own, over),
-        capacity=over.capacity,
-        maximum_capacity=over.maximum_capacity,
-        label_capacities=over.label_capacities,
-    )
 
 
 def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = False) -> None:

@@ -152,7 +152,10 @@ class Heartbeat:
             return Answer.NOTHING
         self.ignore = False
         minimum = state.settings.minimum_allocation
-        available = self._available() if node.marked else node.available
+        available = node.available
+        if node.marked:  # it counts what lazily preempted containers would release
+            for record in node.marked.values():
+                available = add(available, record.resource)
         if not state.calculator.containers(available, minimum):
             return Answer.NOTHING
         if not state.calculator.fits(minimum, available):  # below 0 in a type, since it shrank
@@ -162,14 +165,6 @@ class Heartbeat:
             self.ignore = True
             answer = self._parent(state.root, ResourceLimits(state.total_of(""), state.none))
         return answer
-
-    def _available(self) -> Resource:
-        """What is free here, including what lazily preempted containers would release
-        (Hadoop: PreemptionManager)."""
-        available = self.node.available
-        for record in self.node.marked.values():
-            available = add(available, record.resource)
-        return available
 
     # Queues.
 

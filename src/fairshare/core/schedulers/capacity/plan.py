@@ -80,25 +80,19 @@ def kinds_of(parent: CapacityQueue, labels: Sequence[str], live: CapacityState |
     As in Hadoop an amount hides percentages that were seen before it, so that the order matters: of
     a percentage followed by an amount only the amount is seen.
     """
-    return max((kinds_among(order, labels) for order in _orders(parent, live)), key=len)
+    children = parent.children
+    orders = [list(children.values())]
+    before = live.queues.get(parent.name) if live is not None else None
+    if before is not None and before.ranked:  # at a reload Hadoop also iterates over a hash map
+        size = table_size(len(children), concurrent=False)
+        orders.append([children[name] for name in in_hash_order(children, text_code, size)])
+    return max((kinds_among(order, labels) for order in orders), key=len)
 
 
 def kind_of(queue: CapacityQueue, labels: Sequence[str]) -> str:
     """The kind of a queue itself: a weight on any partition takes precedence over an amount."""
     kinds = kinds_among([queue], labels)
     return next((kind for kind in (WEIGHT, ABSOLUTE) if kind in kinds), PERCENTAGE)
-
-
-def _orders(parent: CapacityQueue, live: CapacityState | None) -> list[list[CapacityQueue]]:
-    """The orders in which Hadoop iterates over siblings: that of the file, and at a reload also
-    that of a hash map."""
-    children = parent.children
-    orders = [list(children.values())]
-    found = live.queues.get(parent.name) if live is not None else None
-    if found is not None and found.ranked:
-        size = table_size(len(children), concurrent=False)
-        orders.append([children[name] for name in in_hash_order(children, text_code, size)])
-    return orders
 
 
 def kinds_among(children: Sequence[CapacityQueue], labels: Sequence[str]) -> set[str]:

@@ -215,7 +215,7 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
                 raise Refusal(
                     "unknown-queue",
                     f"Application submitted by user {submission.user} to unknown queue: {name}."
-                    f" {self._queues_to_name()}",
+                    f" The leaf queues are {listed(self._leaves())}",
                 )
             leaf = tree.create(state, step, name)
             for event in tuple(step.events):
@@ -233,10 +233,6 @@ class CapacityScheduler(partitions.PartitionMethods, Scheduler):
 
     def _leaves(self) -> list[str]:
         return [queue.name for queue in self._state.queues.values() if queue.leaf]
-
-    def _queues_to_name(self) -> str:
-        """Advice for a submission to an unknown queue: the existing leaves."""
-        return f"The leaf queues are {listed(self._leaves())}"
 
     def start_attempt(self, step: Step, application: Application, attempt: int) -> None:
         """Put an attempt into its queue; it becomes active when there is room for its master."""

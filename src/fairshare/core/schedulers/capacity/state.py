@@ -499,11 +499,8 @@ class CapacityState(CapacityCluster):
             if master is None
             else smallest(self.normalise(now_ms, master), leaf.maximum_allocation)
         )
-        self._enter(attempt, may_run=event.runnable)
-
-    def _enter(self, attempt: CapacityAttempt, *, may_run: bool) -> None:
-        accounting.enter(attempt, Stage.WAITING if may_run else Stage.HELD)
-        if may_run:
+        accounting.enter(attempt, Stage.WAITING if event.runnable else Stage.HELD)
+        if event.runnable:
             self._count_runnable(attempt, 1)
 
     def _count_runnable(self, attempt: CapacityAttempt, change: int) -> None:

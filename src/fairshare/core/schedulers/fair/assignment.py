@@ -495,11 +495,10 @@ class Heartbeat:
         leaf = attempt.leaf
         if leaf.bounded and not within_maximum(leaf, resource):
             return False
-        return not (self._booked and self._refuses(attempt, key, resource))
-
-    def _refuses(self, attempt: FairAttempt, key: AskKey, resource: Resource) -> bool:
-        """Whether a booking keeps a container from an ask."""
-        return refusal(self.state, attempt, key, resource, self.step.now_ms) is not None
+        return (
+            not self._booked
+            or refusal(self.state, attempt, key, resource, self.step.now_ms) is None
+        )
 
     def _offer_key(
         self, attempt: FairAttempt, key: AskKey, *, fulfilling: bool

@@ -175,7 +175,11 @@ def _serve(state: FairState, step: "Step", attempt: FairAttempt) -> None:
             if answer is None or not answer.containers:
                 continue
             room = answer.node.promised.get(attempt.id, state.none)
-            for record in _by_application(state, answer.containers):
+            # Hadoop groups the containers of an answer by application in a hash map.
+            for record in in_hash_order(
+                answer.containers,
+                lambda record: application_code(state.epoch_ms, record.application),
+            ):
                 step.emit(ContainerMarked(record.container, attempt.id, kill_at_ms))
                 room = add(room, record.resource)
             step.emit(PreemptedRoomChanged(answer.node.name, attempt.id, room))
@@ -253,15 +257,6 @@ def _candidates(state: FairState, node: Node) -> list[ContainerAllocated]:
     return others + masters
 
 
-def _by_application(
-    state: FairState, records: tuple[ContainerAllocated, ...]
-) -> list[ContainerAllocated]:
-    """The order of killing: Hadoop groups the containers of an answer by application in a hash
-    map."""
-    epoch_ms = state.epoch_ms
-    return in_hash_order(records, lambda record: application_code(epoch_ms, record.application))
-
-
 def _is_master(state: FairState, record: ContainerAllocated) -> bool:
     return state.attempts[record.application].master == record.container
 
@@ -275,17 +270,14 @@ def _takeable(state: FairState, record: ContainerAllocated, picked: Resource) ->
         return False
     if state.kept and protects(state, victim, record.resource):
         return False
-    if _is_master(state, record) and not _masters_may_go(state, victim):
-        return False
+    if _is_master(state, record):
+        settings = state.settings
+        if not settings.master_preemption_queues.get(leaf.name, settings.master_preemption):
+            return False
     left = subtract(subtract(victim.used, record.resource), picked)
     for container in victim.to_preempt:
         left = subtract(left, victim.containers[container].resource)
     return leaf.policy.calculator(state.total, left, victim.fair_share, True) >= 0
-
-
-def _masters_may_go(state: FairState, victim: FairAttempt) -> bool:
-    settings = state.settings
-    return settings.master_preemption_queues.get(victim.leaf.name, settings.master_preemption)
 
 
 def next_kill_ms(kills: dict[ContainerId, int]) -> int | None:

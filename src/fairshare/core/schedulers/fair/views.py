@@ -148,7 +148,8 @@ def _queue_view(
         children=children,
         policy=queue.policy.name,
         used=queue.used,
-        reserved=_shown_reserved(sums.reserved),
+        # Hadoop counts only memory and vcores.
+        reserved=sums.reserved[:2] + (0,) * (len(sums.reserved) - 2),
         demand=queue.demand,
         pending=sums.pending,
         min_share=queue.min_share,
@@ -173,11 +174,6 @@ def _queue_view(
         active_applications=sums.active if queue.leaf else None,
         waiting_applications=sums.applications - sums.active if queue.leaf else None,
     )
-
-
-def _shown_reserved(amount: Resource) -> Resource:
-    """What is reserved in a queue; Hadoop counts only memory and vcores."""
-    return amount[:2] + (0,) * (len(amount) - 2)
 
 
 def application_view(state: FairState, application: Application) -> ApplicationView:

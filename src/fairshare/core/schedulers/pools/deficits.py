@@ -25,7 +25,11 @@ def update(state: "PoolsState", now_ms: int) -> None:
         for slots in job.slots:
             slots.deficit = grown(slots.deficit, slots.fair_share, slots.running, elapsed_ms)
     tree.admit(state)
-    _count(state)
+    for job in state.jobs.values():
+        waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
+        for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
+            slots.running = job.used[place] if job.running else 0
+            slots.needed = count
     for kind in (MAP, REDUCE):
         _weigh(state, kind, now_ms)
         _guarantee(state.root, state, kind)
@@ -47,14 +51,6 @@ def grown(deficit: int, fair_share: float, running: int, elapsed_ms: int) -> int
     (266, 200)
     """
     return int(deficit + (fair_share - running) * elapsed_ms)
-
-
-def _count(state: "PoolsState") -> None:
-    for job in state.jobs.values():
-        waiting = to_start(state.settings, job, state.places) if job.runnable else (0, 0)
-        for slots, place, count in zip(job.slots, state.places, waiting, strict=True):
-            slots.running = job.used[place] if job.running else 0
-            slots.needed = count
 
 
 def _weigh(state: "PoolsState", kind: int, now_ms: int) -> None:

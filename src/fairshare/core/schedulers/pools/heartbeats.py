@@ -131,7 +131,9 @@ class ShareHeartbeat:
         self._step = step
         maps, reduces = state.root.slots
         self._offer = Offer(state, step, node, (maps.demand, reduces.demand))
-        self._lines = self._lines_now()
+        if not isinstance(state.lines, ShareOrders) or not state.lines.hold(step.now_ms):
+            state.lines = ShareOrders(state, step.now_ms)
+        self._lines = state.lines
         self._aside: list[tuple[Line, Entrant, Entry, int]] = []
         # The time since the last heartbeat counts for those that it passed over
         # (Hadoop: FairScheduler.updateLocalityWaitTimes).
@@ -171,12 +173,6 @@ class ShareHeartbeat:
             waited_ms = self._waited_ms.get(number, job.waited_ms)
             if (passed_over, waited_ms) != (job.passed_over, job.waited_ms):
                 self._step.emit(OffersCounted(number, 0, 0, int(passed_over), job.level, waited_ms))
-
-    def _lines_now(self) -> ShareOrders:
-        state = self.state
-        if not isinstance(state.lines, ShareOrders) or not state.lines.hold(self.now_ms):
-            state.lines = ShareOrders(state, self.now_ms)
-        return state.lines
 
     def _most(self, kind: int) -> int:
         settings = self.state.settings

@@ -38,6 +38,7 @@ def _queue_view(state: PoolsState, pool: Pool, now_ms: int) -> QueueView:
     jobs = pool.all_jobs()
     kinds = tuple(_pool_slots(state, pool, kind, jobs, now_ms) for kind in (MAP, REDUCE))
     pending = total((job.asks.pending for job in jobs), len(state.none))
+    most = [UNBOUNDED if slots.max_share is None else slots.max_share for slots in kinds]
     limit = NO_LIMIT if pool.parent is None else settings.max_running_jobs(pool.pool)
     weight = 1.0 if pool.parent is None else settings.allocation(pool.pool).weight
     return QueueView(
@@ -52,7 +53,7 @@ def _queue_view(state: PoolsState, pool: Pool, now_ms: int) -> QueueView:
         demand=_vector(state, [slots.demand for slots in kinds]),
         pending=pending,
         min_share=_vector(state, [slots.min_share for slots in kinds]),
-        max_share=_vector(state, [_amount(slots.max_share) for slots in kinds], UNBOUNDED),
+        max_share=_vector(state, most, UNBOUNDED),
         fair_share=_vector(state, [int(slots.fair_share) for slots in kinds]),
         steady_fair_share=_vector(state, [int(slots.fair_share) for slots in kinds]),
         weight=weight,
@@ -152,7 +153,3 @@ def _vector(state: PoolsState, amounts: list[int], others: int = 0) -> Resource:
     for place, amount in zip(state.places, amounts, strict=True):
         vector[place] = amount
     return tuple(vector)
-
-
-def _amount(limit: int | None) -> int:
-    return UNBOUNDED if limit is None else limit

@@ -201,17 +201,13 @@ class IdealAssignment:
         if c.compare(pool, needed, self.allowed) > 0:
             scale = c.divide(pool, self.allowed, needed)
         for claim in claims:
-            self._give_back(claim, pool, scale)
-
-    def _give_back(self, claim: Claim, pool: Resource, scale: float) -> None:
-        c = self.c
-        used = subtract(claim.used, claim.killable)
-        wanted = add(claim.used, claim.pending)
-        keep = larger(c, pool, smaller(c, pool, wanted, claim.guarantee), claim.ideal)
-        claim.keep = keep
-        claim.wanted_back = self.none
-        if c.compare(pool, used, keep) > 0:
-            claim.wanted_back = truncate(subtract(used, keep), scale)
+            used = subtract(claim.used, claim.killable)
+            wanted = add(claim.used, claim.pending)
+            keep = larger(c, pool, smaller(c, pool, wanted, claim.guarantee), claim.ideal)
+            claim.keep = keep
+            claim.wanted_back = self.none
+            if c.compare(pool, used, keep) > 0:
+                claim.wanted_back = truncate(subtract(used, keep), scale)
 
     def _fix_point(
         self, claims: list[Claim], whole: Resource, pool: Resource, *, even: bool

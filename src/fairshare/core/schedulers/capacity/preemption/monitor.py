@@ -93,20 +93,15 @@ class Monitor:
                 balance=balance,
             ).run()
 
-    def _deduct(self) -> None:
+    def _take_by_order(self, wait_ms: int, *, reserved: bool, balance: bool) -> None:
+        self._assign(reserved=reserved, balance=balance)
         state = self.state
+        by_leaf: dict[str, list[Claim]] = {}
         for root in self.roots:
             whole = state.total_of(root.label)
             for leaf in root.leaves():
                 for size in self.selection.chosen_from(leaf):
                     leaf.deduct(state.calculator, whole, size, state.none)
-
-    def _take_by_order(self, wait_ms: int, *, reserved: bool, balance: bool) -> None:
-        self._assign(reserved=reserved, balance=balance)
-        self._deduct()
-        by_leaf: dict[str, list[Claim]] = {}
-        for root in self.roots:
-            for leaf in root.leaves():
                 by_leaf.setdefault(leaf.queue.name, []).append(leaf)
         for name in self.roots[0].leaf_names():
             claims = by_leaf[name]
@@ -114,7 +109,7 @@ class Monitor:
             if queue.preemptable:
                 if queue.unsorted:  # like the access to its victims, this updates a fair order
                     self.step.emit(ApplicationsOrdered(queue.name))
-                take_from_leaf(self.state, self.selection, claims, wait_ms)
+                take_from_leaf(state, self.selection, claims, wait_ms)
 
     def _act(self) -> None:
         for node in self.selection.nodes:
