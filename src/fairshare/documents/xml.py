@@ -142,6 +142,18 @@ def parse(document: str | bytes, file: str, problems: Problems) -> Element | Non
     return build(document, Builder(file, problems))
 
 
+def parse_as(
+    name: str, document: str | bytes, file: str, problems: Problems, hadoop: str
+) -> Element | None:
+    """As `parse`, and the root element has this name; `hadoop` is what Hadoop does otherwise."""
+    root = parse(document, file, problems)
+    if root is None or root.name == name:
+        return root
+    message = f"the top element is <{root.name}>, it must be <{name}>"
+    problems.error(root.place, name, message, hadoop)
+    return None
+
+
 def build(document: str | bytes, builder: Builder) -> Element | None:
     """As `parse`, with the elements of a builder."""
     file, problems = builder.file, builder.problems

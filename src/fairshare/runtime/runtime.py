@@ -191,7 +191,7 @@ class Runtime:
         """
         self._pacing.fed(max(now_ms, self._now_ms))
         self._take(now_ms, inputs)
-        return self._finish()
+        return self.finish()
 
     def settle(self, now_ms: int, enough: Enough | None = None) -> list[Step]:
         """Update shares and let nodes beat until nothing changes; one commit, then the orders.
@@ -200,7 +200,7 @@ class Runtime:
         is decided does not depend on it, unless something is fed in between.
         """
         self._settle(now_ms, enough)
-        return self._finish()
+        return self.finish()
 
     def turn(
         self, now_ms: int, inputs: Sequence[Input], enough: Enough | None = None
@@ -209,12 +209,18 @@ class Runtime:
         self._pacing.begins(max(now_ms, self._now_ms), self._recorded_ms)
         self._take(now_ms, inputs)
         self._settle(now_ms, enough)
-        return self._finish()
+        return self.finish()
 
     def finish(self) -> list[Step]:
         """What `feed`, `settle` or `turn` would have returned if the disk had not been full
         (UnavailableError); raises that again while it is."""
-        return self._finish()
+        while self._pending:
+            self.journal.commit()
+            records, self._pending = self._pending, []
+            self.position = Position(records[-1].sequence, records[-1].now_ms)
+            self._take(self._now_ms, self._act(records))
+        steps, self._steps = self._steps, []
+        return steps
 
     @property
     def unsettled(self) -> bool:
@@ -434,15 +440,6 @@ class Runtime:
             self._steps.append((given, events))
             self._agenda.note_beat(events)
         return events
-
-    def _finish(self) -> list[Step]:
-        while self._pending:
-            self.journal.commit()
-            records, self._pending = self._pending, []
-            self.position = Position(records[-1].sequence, records[-1].now_ms)
-            self._take(self._now_ms, self._act(records))
-        steps, self._steps = self._steps, []
-        return steps
 
     def _act(self, records: Sequence[Record]) -> list[Input]:
         """Tell observers and engine; an exit for each container that the engine cannot start."""

@@ -75,7 +75,8 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         self, configuration: Configuration, cluster: Resource | None, problems: Problems
     ) -> None:
         path = configuration.allocation_path
-        texts = Texts(configuration.site, read_again(path), str(path))
+        document = None if path is None else read_file(path, Problems())  # errors are known
+        texts = Texts(configuration.site, document, str(path))
         self.apply_rules(self.settings_of(configuration), texts, cluster, problems)
 
     def lint_site(
@@ -193,8 +194,3 @@ def find_allocation_file(
             "warns and goes on without",
         )
     return None, None
-
-
-def read_again(path: Path | None) -> bytes | None:
-    """The bytes of a file that was read before; None if there is none."""
-    return None if path is None else read_file(path, Problems())

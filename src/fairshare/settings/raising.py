@@ -66,6 +66,11 @@ def counts_above(count: int) -> list[int]:
     return [*range(count + 1, count + MOST_STEPS), NO_LIMIT]
 
 
+def fractions_above(share: float) -> list[float]:
+    """The larger multiples of 1/20, up to 1."""
+    return [step / 20 for step in range(1, 21) if step / 20 > share]
+
+
 def amount_text(types: ResourceTypes, amount: Resource) -> str:
     """An amount as the files of schedulers have it: `3072 mb, 3 vcores`."""
     words = {"memory-mb": "mb"}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from fairshare.documents.problems import Place, Problems
-from fairshare.documents.xml import Element, parse
+from fairshare.documents.xml import Element, parse, parse_as
 from fairshare.settings.site import Property, Site
 
 IncludeReader = Callable[[str, str], tuple[str, bytes]]
@@ -35,16 +35,8 @@ def read_site(
     properties: dict[str, Property] = {}
     elsewhere: dict[str, Property] = {}
     for file, document in documents:
-        root = parse(document, file, problems)
+        root = parse_as("configuration", document, file, problems, "does not start")
         if root is None:
-            continue
-        if root.name != "configuration":
-            problems.error(
-                root.place,
-                "configuration",
-                f"the top element is <{root.name}>, it must be <configuration>",
-                "does not start",
-            )
             continue
         for property_ in _properties(root, problems, include, (file,)):
             if misplaced is not None and misplaced(Path(file).name, property_.name):
@@ -52,13 +44,7 @@ def read_site(
                 continue
             earlier = properties.get(property_.name)
             if earlier is not None and earlier.final:
-                problems.warning(
-                    property_.place,
-                    "final",
-                    f"{property_.name} is final in {earlier.place.file}:{earlier.place.line}:"
-                    " this value has no effect",
-                    "ignores this value",
-                )
+                report_final(property_.place, earlier, problems)
                 continue
             if (
                 earlier is not None
@@ -178,6 +164,17 @@ def read_file(path: Path, problems: Problems) -> bytes | None:
     except OSError as error:
         problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
         return None
+
+
+def report_final(place: Place, earlier: Property, problems: Problems) -> None:
+    """Report a value that has no effect, since an earlier one is final."""
+    problems.warning(
+        place,
+        "final",
+        f"{earlier.name} is final in {earlier.place.file}:{earlier.place.line}:"
+        " this value has no effect",
+        "ignores this value",
+    )
 
 
 def include_reader(directory: Path) -> IncludeReader:

@@ -7,13 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.unit.core.schedulers.waiting import capacity, fair
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import ContainerLaunched
 from fairshare.core.model.inputs import LoadConfiguration, NodeJoined, SubmitApplication
-from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.resources import Resource, ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.fair.settings import FairSettings
+from fairshare.core.schedulers.fifo import FifoSettings
+from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.engines.protocol import LaunchOrder
 from fairshare.runtime.journal.memory import MemoryJournal
 from fairshare.runtime.journal.protocol import Snapshot
@@ -84,6 +87,26 @@ def bench() -> Bench:
 @pytest.fixture
 def make_bench() -> type[Bench]:
     return Bench
+
+
+@pytest.fixture(params=("fair", "capacity", "fifo", "pools"))
+def each_scheduler(request) -> tuple[Runtime, ManualEngine, Resource]:
+    """A runtime over a scheduler, its engine, and the size of a container: a node has room for
+    eight."""
+    settings = {
+        "fair": fair(),
+        "capacity": capacity(maximum_master_share=1.0),
+        "fifo": FifoSettings(),
+        "pools": PoolsSettings(),
+    }[request.param]
+    types = getattr(settings, "types", ResourceTypes())
+    engine = recording_engine()
+    manager = ResourceManager(family_of(request.param).create(types))
+    runtime = Runtime(manager, MemoryJournal(), engine)
+    size = (1024, 1, 1, 0)[: len(types.names)]
+    load = LoadConfiguration(msgspec.json.encode(settings), 1)
+    runtime.feed(0, [load, NodeJoined("n1", tuple(8 * amount for amount in size))])
+    return runtime, engine, size
 
 
 @pytest.fixture

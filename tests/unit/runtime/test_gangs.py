@@ -2,10 +2,8 @@
 
 import msgspec
 import pytest
-from tests.unit.core.schedulers.waiting import capacity, fair
-from tests.unit.runtime.conftest import recording_engine
+from tests.unit.core.schedulers.waiting import fair
 
-from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import (
     ApplicationState,
     ContainerCompleted,
@@ -17,19 +15,12 @@ from fairshare.core.model.inputs import (
     ContainerExited,
     KillApplication,
     LoadConfiguration,
-    NodeJoined,
     NodeLost,
     SubmitApplication,
 )
 from fairshare.core.model.invariants import check
-from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import TaskGroup
 from fairshare.core.schedulers.fair.settings import Amount, QueueSettings
-from fairshare.core.schedulers.fifo import FifoSettings
-from fairshare.core.schedulers.pools.settings import PoolsSettings
-from fairshare.runtime.journal.memory import MemoryJournal
-from fairshare.runtime.runtime import Runtime
-from fairshare.settings.registry import family_of
 
 TIMEOUT_MS = 10_000
 
@@ -256,29 +247,16 @@ def test_a_timeout_below_one_millisecond_is_refused(bench, submit):
     assert "gang timeout below 1 ms" in steps[0][1][0].reason
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings"),
-    [
-        ("fair", fair()),
-        ("capacity", capacity(maximum_master_share=1.0)),
-        ("fifo", FifoSettings()),
-        ("pools", PoolsSettings()),
-    ],
-)
-def test_gangs_start_together_under_each_scheduler(kind, settings):
-    types = getattr(settings, "types", ResourceTypes())
-    manager = ResourceManager(family_of(kind).create(types))
-    runtime = Runtime(manager, MemoryJournal(), engine := recording_engine())
-    load = LoadConfiguration(msgspec.json.encode(settings), 1)
-    one = (1024, 1, 1, 0)[: len(types.names)]
-    runtime.feed(0, [load, NodeJoined("n1", tuple(8 * amount for amount in one))])
-    runtime.turn(1, [SubmitApplication("ann", "root.a", tasks=(TaskGroup("t", 4, one),))])
-    gang = TaskGroup("t", 6, one, gang=True, gang_timeout_ms=TIMEOUT_MS)
+def test_gangs_start_together_under_each_scheduler(each_scheduler):
+    runtime, engine, size = each_scheduler
+    state = runtime.manager.state
+    runtime.turn(1, [SubmitApplication("ann", "root.a", tasks=(TaskGroup("t", 4, size),))])
+    gang = TaskGroup("t", 6, size, gang=True, gang_timeout_ms=TIMEOUT_MS)
     runtime.turn(2_000, [SubmitApplication("ann", "root.a", tasks=(gang,))])
-    assert [len(one.held) for one in manager.state.gangs.values()] == [4]
+    assert [len(one.held) for one in state.gangs.values()] == [4]
     runtime.turn(4_000, [ContainerExited(one.container, 0) for one in tuple(engine.launched)])
     assert len(engine.launched) == 4 + 6
-    check(manager.state)
+    check(state)
 
 
 def test_a_gang_whose_program_bears_losses_restarts_the_lost_task_alone(bench, gang):

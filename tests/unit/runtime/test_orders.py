@@ -112,7 +112,7 @@ def test_a_container_that_is_killed_in_the_same_batch_is_not_launched(bench, sub
     bench.runtime.feed(0, [submit(1)])
     bench.runtime._settle(1)  # granted, but not committed yet
     bench.runtime._take(1, [KillApplication(1)])
-    bench.runtime._finish()
+    bench.runtime.finish()
     assert bench.engine.launched == []
     assert bench.engine.stopped == [container_id(1, 1, 1)]
 

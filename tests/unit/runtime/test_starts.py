@@ -2,36 +2,27 @@
 
 import msgspec
 import pytest
-from tests.unit.core.schedulers.waiting import Cluster, capacity, fair
-from tests.unit.runtime.conftest import recording_engine
+from tests.unit.core.schedulers.waiting import Cluster, fair
 
-from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import ApplicationRejected, ApplicationState, RequestRefused
 from fairshare.core.model.inputs import (
     Condition,
     ContainerExited,
     HoldApplication,
     KillApplication,
-    LoadConfiguration,
     MoveApplication,
-    NodeJoined,
     ReleaseApplication,
     RequeueApplication,
     StartConditions,
     SubmitApplication,
 )
 from fairshare.core.model.invariants import check
-from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.core.schedulers.capacity.settings import CapacitySettings, Percentage
 from fairshare.core.schedulers.capacity.settings import QueueSettings as CapacityQueue
 from fairshare.core.schedulers.fair.settings import QueueSettings
-from fairshare.core.schedulers.fifo import FifoSettings
 from fairshare.core.schedulers.pools.settings import PoolsSettings
 from fairshare.core.schedulers.reasons import reasons
-from fairshare.runtime.journal.memory import MemoryJournal
-from fairshare.runtime.runtime import Runtime
-from fairshare.settings.registry import family_of
 
 PENDING, RUNNING, KILLED, FINISHED = (
     ApplicationState.PENDING,
@@ -275,23 +266,10 @@ def test_all_reasons_of_a_deferred_application_are_given_together(nodes, submit)
     assert (second.ahead, third.due_ms) == ((1,), 90_000)
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings"),
-    [
-        ("fair", fair()),
-        ("capacity", capacity(maximum_master_share=1.0)),
-        ("fifo", FifoSettings()),
-        ("pools", PoolsSettings()),
-    ],
-)
-def test_every_scheduler_starts_holds_and_requeues(kind, settings):
-    types = getattr(settings, "types", ResourceTypes())
-    manager = ResourceManager(family_of(kind).create(types))
-    runtime = Runtime(manager, MemoryJournal(), recording_engine())
-    load = LoadConfiguration(msgspec.json.encode(settings), 1)
-    one = (1024, 1, 1, 0)[: len(types.names)]
-    runtime.feed(0, [load, NodeJoined("n1", tuple(8 * amount for amount in one))])
-    work = SubmitApplication("ann", "root.a", tasks=(TaskGroup("t", 4, one),))
+def test_every_scheduler_starts_holds_and_requeues(each_scheduler):
+    runtime, _, size = each_scheduler
+    manager = runtime.manager
+    work = SubmitApplication("ann", "root.a", tasks=(TaskGroup("t", 4, size),))
     held = msgspec.structs.replace(work, start=StartConditions(held=True))
     runtime.turn(1, [work, after(work, 1), held, after(work, begin_ms=90_000)])
     applications = manager.state.applications

@@ -49,7 +49,7 @@ def limit_overcommit(scheduler: Scheduler, step: Step, name: str, timeout_ms: in
     """After a resize, let the containers run for `timeout_ms` more; negative: without limit."""
     state = scheduler.state
     node = state.nodes[name]
-    if timeout_ms < 0 or name in state.drains or not state.is_overcommitted(node):
+    if timeout_ms < 0 or name in state.drains or not state.lacks(node.available):
         forget_overcommit(scheduler, step, name)
     elif timeout_ms == 0:
         enforce_overcommit(scheduler, step, name)

@@ -263,10 +263,6 @@ class Nodes:
         drain = self.drains.get(node.name)
         return node.total if drain is None else drain.total
 
-    def is_overcommitted(self, node: Node) -> bool:
-        """Whether a node's containers use more than its total, in the types that count."""
-        return self.lacks(node.available)
-
     def waits_for_node(self, name: str) -> bool:
         """Whether a node could not start containers lately, and gets none now."""
         known = self.failing.get(name) if self.failing else None

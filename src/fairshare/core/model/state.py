@@ -252,7 +252,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
         node = self.nodes[event.node]
         container = event.container
         if event.reserved:  # it has had its number since the reservation
-            self._drop_reservation(node)
+            self.drop_reservation(node)
             self._unlike_next(attempt, event)
         else:
             attempt.next_container = (container & NUMBER_MASK) + 1
@@ -381,16 +381,17 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             event.kept, event.since_ms, event.share,
         )  # fmt: skip
         node = self.nodes[event.node]
-        self._drop_reservation(node)
+        self.drop_reservation(node)
         node.reservation = reservation
         attempt = self.attempts[event.application]
         attempt.reservations = attempt.reservations or {}
         attempt.reservations[event.node] = reservation
 
     def _reservation_dropped(self, now_ms: int, event: ReservationDropped) -> None:
-        self._drop_reservation(self.nodes[event.node])
+        self.drop_reservation(self.nodes[event.node])
 
-    def _drop_reservation(self, node: Node) -> None:
+    def drop_reservation(self, node: Node) -> None:
+        """Drop a node's reservation; only as a consequence of an event."""
         if node.reservation is not None:
             self.attempts[node.reservation.application].reservations.pop(node.name, None)
             node.reservation = None
@@ -407,7 +408,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             self.bookings_ms = now_ms
 
     def _node_removed(self, now_ms: int, event: NodeRemoved) -> None:
-        self._drop_reservation(self.nodes[event.node])
+        self.drop_reservation(self.nodes[event.node])
         super()._node_removed(now_ms, event)
         self._less_room(now_ms)
 
@@ -580,7 +581,7 @@ class ClusterState(Nodes, ABC, Generic[QueueType, AttemptType]):
             self.ledger.count_changes()
         attempt.asks.clear()
         for reservation in tuple(attempt.reservations.values()):
-            self._drop_reservation(self.nodes[reservation.node])
+            self.drop_reservation(self.nodes[reservation.node])
         if self.gangs:
             for key in [key for key in self.gangs if key[0] == application.id]:
                 del self.gangs[key]

@@ -280,10 +280,6 @@ class Candidates:
         if self._state.room(node) != node.available:
             self.node_changed(name, grown=True)
 
-    def application_changed(self, number: ApplicationId) -> None:
-        """Look at an application again before the next round."""
-        self.changed_applications[number] = None
-
     def application_forgotten(self, number: ApplicationId) -> None:
         """An application is no longer known. It was over, so it wants nothing."""
         if number in self.changed_applications:
@@ -297,7 +293,7 @@ class Candidates:
             self.node_changed(name, grown=True)
         for number, application in self._state.applications.items():
             if application.attempt.active:
-                self.application_changed(number)
+                self.changed_applications[number] = None
 
     def nodes_apart_changed(self) -> None:
         """Update all reserved and promised nodes: the beneficiary may have left."""

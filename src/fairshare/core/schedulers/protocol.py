@@ -5,7 +5,7 @@ The manager handles life cycles (submissions, attempts, tasks); the scheduler ha
 (queues, shares, limits, nodes). Both change the state only by `step.emit(event)`.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from fairshare.core.model.applications import Application, Attempt
@@ -34,12 +34,6 @@ def at_once(steps: Steps[Made]) -> Made:
         except StopIteration as made:
             value: Made = made.value
             return value
-
-
-def in_one_step(make: Callable[[], Made]) -> Steps[Made]:
-    """What takes too little time for a pause."""
-    yield from ()
-    return make()
 
 
 State = ClusterState[Queue[Attempt], Attempt]
@@ -234,7 +228,8 @@ class Scheduler(Protocol):
     def queue_views_in_steps(self, now_ms: int | None = None) -> Steps[list[QueueView]]:
         """`queue_views` with a pause after each queue, where there may be thousands of them. Each
         queue is shown as it is when its turn comes."""
-        return in_one_step(lambda: self.queue_views(now_ms))
+        yield from ()  # one step: the queues of all other schedulers take too little time
+        return self.queue_views(now_ms)
 
     def leaf_guarantees(self) -> dict[str, Resource]:
         """What each leaf queue is guaranteed, its view's `min_share`: a capacity, or a minimum

@@ -29,7 +29,7 @@ from fairshare.settings.configuration_update import BAD_UPDATE, QueueChange, Upd
 from fairshare.settings.draft import EMPTY_PROPERTIES, DraftForm, Edit, Entry, Part, Reading
 from fairshare.settings.own_sections import OWN_SECTIONS
 from fairshare.settings.site import Site
-from fairshare.settings.site_files import include_reader, read_site
+from fairshare.settings.site_files import include_reader, read_site, report_final
 
 _OF_THE_START: Final = (
     "types",
@@ -67,15 +67,6 @@ def refreshed_capacity(in_force: CapacitySettings, now: CapacitySettings) -> Cap
 def is_refreshed(name: str) -> bool:
     """Whether a refresh takes over the value of a property."""
     return name.startswith((PREFIX, PREEMPTION, ENGINES)) and name not in _PROPERTIES_OF_THE_START
-
-
-def unreserving(capacity: CapacitySettings) -> CapacitySettings:
-    """The same without reservations.
-
-    `reservations-continue-look-all-nodes` goes with them: where a container would need another
-    reservation given up first, it takes the room that it waits for away from its siblings.
-    """
-    return msgspec.structs.replace(capacity, reservations=False, continue_looking=False)
 
 
 def apply_update(properties: Mapping[str, str], update: Update) -> dict[str, str]:
@@ -207,13 +198,8 @@ def draft_site(text: str, file: str, configuration: Configuration, problems: Pro
     for property_ in site:
         earlier = merged.get(property_.name)
         if earlier is not None and earlier.final:
-            problems.warning(
-                Place(file, property_.place.line, property_.place.column),
-                "final",
-                f"{property_.name} is final in {earlier.place.file}:{earlier.place.line}:"
-                " this value has no effect",
-                "ignores this value",
-            )
+            place = Place(file, property_.place.line, property_.place.column)
+            report_final(place, earlier, problems)
         else:
             merged[property_.name] = property_
     return Site(merged, dict(os.environ), site.misplaced)

@@ -177,8 +177,13 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     def without_whole_reservations(
         self, configuration: Configuration, entitled_after_ms: int | None, *, forced: bool
     ) -> CapacitySettings:
-        """None at all. Hadoop has no property that decides it."""
-        return capacity_changes.unreserving(self.settings_of(configuration))
+        """None at all. Hadoop has no property that decides it.
+
+        `reservations-continue-look-all-nodes` goes with them: where a container would need another
+        reservation given up first, it takes the room that it waits for away from its siblings.
+        """
+        settings = self.settings_of(configuration)
+        return msgspec.structs.replace(settings, reservations=False, continue_looking=False)
 
     # Changes while a server runs.
 

@@ -26,18 +26,13 @@ def _of_leaf(read: Read) -> Read:
     return lambda values, name: read(values if values.kind == "leaf" else values.forgiving(), name)
 
 
-def _of_parent(read: Read) -> Read:
-    return lambda values, name: read(
-        values if values.kind == "parent" else values.forgiving(), name
-    )
+def _integer_of_parent(values: QueueValues, name: str) -> Any:
+    return (values if values.kind == "parent" else values.forgiving()).integer(name)
 
 
-def _to_make(read: Read) -> Read:
-    def read_then(values: QueueValues, name: str) -> Any:
-        # What is wrong is reported by the reader of what keeps queues from being created.
-        return read(values if values.kind == "maker" else values.aside(Problems()), name)
-
-    return read_then
+def _integer_to_make(values: QueueValues, name: str) -> Any:
+    # What is wrong is reported by the reader of what keeps queues from being created.
+    return (values if values.kind == "maker" else values.aside(Problems())).integer(name)
 
 
 _SWITCH: Final = ("true", "false")
@@ -134,12 +129,12 @@ SETTINGS: Final = (
     Setting("auto-queue-creation-v2.enabled", "dynamic_children", QueueValues.boolean, "false",
         "Whether submissions create queues below this one.", choices=_SWITCH),
     Setting("auto-queue-creation-v2.max-queues", "maximum_dynamic_children",
-        _to_make(QueueValues.integer), "1000", "The maximum number of queues that submissions"
+        _integer_to_make, "1000", "The maximum number of queues that submissions"
         " create below this one.",
         "50", scope="parent"),
     Setting(
         "auto-queue-creation-v2.maximum-queue-depth", "maximum_queue_depth",
-        _of_parent(QueueValues.integer), "the scheduler's",
+        _integer_of_parent, "the scheduler's",
         "The maximum number of levels of queues that a submission may create.", "3", scope="parent",
     ),
     Setting("auto-queue-creation-v2.queue-auto-removal.enable", "remove_dynamic", _on, "true",
@@ -150,7 +145,7 @@ SETTINGS: Final = (
         "Legacy auto-creation: whether leaf queues are created below this one for mappings.",
         choices=_SWITCH),
     Setting("auto-create-child-queue.max-queues", "legacy_maximum_leaves",
-        _to_make(QueueValues.integer), "1000", "Legacy auto-creation: the maximum number of leaf"
+        _integer_to_make, "1000", "Legacy auto-creation: the maximum number of leaf"
         " queues below this one.",
         "50", scope="parent"),
     Setting("auto-create-child-queue.fail-on-exceeding-parent-capacity",

@@ -24,6 +24,7 @@ from fairshare.settings.raising import (
     amount_text,
     amounts_above,
     counts_above,
+    fractions_above,
 )
 
 FACTORS = (*(step / 10 for step in range(1, 51)), 6.0, 8.0, 10.0, 20.0, 50.0, 100.0)
@@ -74,7 +75,7 @@ def raised(settings: CapacitySettings, reason: Reason, total: Resource) -> Raise
             share = settings.maximum_master_share if share is None else share
             return Raise(
                 f"maximum-am-resource-percent of {name}",
-                [step / 20 for step in range(1, 21) if step / 20 > share],
+                fractions_above(share),
                 str,
                 lambda value: with_queue(maximum_master_share=single(value)),
             )

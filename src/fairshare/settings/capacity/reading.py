@@ -54,12 +54,6 @@ _SAME: Final = {
 """Where to look when the property of a fault is not in the files."""
 
 
-def report_refusals(settings: CapacitySettings, site: Site, file: str, problems: Problems) -> None:
-    """Add everything for which the scheduler would not load the settings."""
-    for fault in refusals(settings):
-        problems.error(_place(fault, site, file), "refused", fault.message, "does not start")
-
-
 def _place(fault: Fault, site: Site, file: str) -> Place:
     if fault.suffix == "queue-mappings":
         names = [MAPPINGS, APPLICATION_MAPPINGS, JSON, JSON_FILE]
@@ -170,7 +164,8 @@ def collect_capacity(
     _report_unknown(site, problems)
     settings = msgspec.structs.replace(settings, queues=tree.queues, templates=tree.templates)
     if not problems.errors:  # what could not be read would be judged by its default
-        report_refusals(settings, site, file, problems)
+        for fault in refusals(settings):
+            problems.error(_place(fault, site, file), "refused", fault.message, "does not start")
     return settings
 
 

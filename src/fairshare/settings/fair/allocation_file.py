@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from fairshare.core.model.queues import ROOT
-from fairshare.core.model.resources import UNBOUNDED, ResourceTypes
+from fairshare.core.model.resources import ResourceTypes
 from fairshare.core.schedulers.fair.policies import POLICIES, Policy
 from fairshare.core.schedulers.fair.settings import AllocationSettings, QueueSettings, RuleSettings
 from fairshare.documents import literals
 from fairshare.documents.problems import Problem, Problems
-from fairshare.documents.xml import Element, parse
+from fairshare.documents.xml import Element, parse_as
 from fairshare.settings.fair.element_values import BAD_FILE, ElementValues
 from fairshare.settings.fair.queue_elements import NAME_BLANKS, read_queues
 from fairshare.settings.setting import Setting, by_name
@@ -34,10 +34,6 @@ def _default_policy(values: ElementValues, element: Element) -> Any:
     return policy
 
 
-def _amount(values: ElementValues, element: Element) -> Any:
-    return values.amount(element, UNBOUNDED)
-
-
 SETTINGS: Final = (
     Setting("userMaxAppsDefault", "user_max_applications_default", ElementValues.applications,
         "no limit",
@@ -46,7 +42,7 @@ SETTINGS: Final = (
     Setting("queueMaxAppsDefault", "queue_max_applications_default", ElementValues.applications,
         "no limit", "maxRunningApps of queues without one.", "50",
         scope="cluster"),
-    Setting("queueMaxResourcesDefault", "queue_max_share_default", _amount, "no limit",
+    Setting("queueMaxResourcesDefault", "queue_max_share_default", ElementValues.amount, "no limit",
         "maxResources of queues without one.", "50%", scope="cluster"),
     Setting("queueMaxAMShareDefault", "queue_max_master_share_default", ElementValues.share, "0.5",
         "maxAMShare of leaf queues without one.", "0.3",
@@ -260,16 +256,8 @@ def collect_allocation_file(
 ) -> AllocationSettings:
     """As `read_allocation_file`, but errors are only added to the problems of `values`."""
     problems = values.problems
-    root = parse(document, file, problems)
+    root = parse_as("allocations", document, file, problems, BAD_FILE)
     if root is None:
-        return AllocationSettings(from_file=True)
-    if root.name != "allocations":
-        problems.error(
-            root.place,
-            "allocations",
-            f"the top element is <{root.name}>, it must be <allocations>",
-            BAD_FILE,
-        )
         return AllocationSettings(from_file=True)
     fields: dict[str, Any] = {}
     seen: dict[str, Element] = {}

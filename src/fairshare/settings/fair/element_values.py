@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, TypeVar
 
-from fairshare.core.model.resources import ResourceTypes
+from fairshare.core.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.core.schedulers.fair.policies import POLICIES, Policy, check_name, register
 from fairshare.core.schedulers.fair.settings import NEVER_MS, Amount
 from fairshare.documents import literals
@@ -313,8 +313,8 @@ class ElementValues:
             )
         return value is True
 
-    def amount(self, element: Element, missing: int) -> Amount | None:
-        """Resources, absolute or fractions."""
+    def amount(self, element: Element, missing: int = UNBOUNDED) -> Amount | None:
+        """Resources, absolute or fractions; `missing` as for `read_resources`."""
         amount = self._read(element, lambda text: read_resources(text, self.types, missing))
         if amount is not None and forbids_further_types(element.text, self.types):
             further = ", ".join(self.types.names[2:])

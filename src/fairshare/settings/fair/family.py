@@ -29,6 +29,7 @@ from fairshare.settings.raising import (
     amount_text,
     amounts_above,
     counts_above,
+    fractions_above,
 )
 from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
@@ -125,7 +126,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
                 now = allocations.queue_max_master_share_default if now is None else now
                 return Raise(
                     f"maxAMShare of {name}",
-                    [step / 20 for step in range(1, 21) if step / 20 > now],
+                    fractions_above(now),
                     str,
                     lambda value: with_queue(max_master_share=single(value)),
                 )

@@ -16,7 +16,7 @@ from fairshare.settings.fair.element_values import ElementValues
 from fairshare.settings.setting import Setting, by_name, form_fields
 
 
-def _absolute(values: ElementValues, element: Element, missing: int) -> Any:
+def _absolute(values: ElementValues, element: Element, missing: int = UNBOUNDED) -> Any:
     amount = values.amount(element, missing)
     if amount is not None and amount.absolute is None:
         values.problems.trap(
@@ -32,14 +32,6 @@ def _min_share(values: ElementValues, element: Element) -> Any:
     return _absolute(values, element, 0)
 
 
-def _max_container(values: ElementValues, element: Element) -> Any:
-    return _absolute(values, element, UNBOUNDED)
-
-
-def _amount(values: ElementValues, element: Element) -> Any:
-    return values.amount(element, UNBOUNDED)
-
-
 SETTINGS: Final = (
     Setting("weight", "weight", ElementValues.weight, "1",
         "The share of this queue relative to its siblings: twice the weight, twice the"
@@ -48,7 +40,7 @@ SETTINGS: Final = (
     Setting("minResources", "min_share", _min_share, "none",
         "Resources that the queue receives before its siblings receive more than theirs.",
         "memory-mb=8192, vcores=8", "Min Resources"),
-    Setting("maxResources", "max_share", _amount, "queueMaxResourcesDefault",
+    Setting("maxResources", "max_share", ElementValues.amount, "queueMaxResourcesDefault",
         "The maximum usage of the queue, as amounts or percentages of the cluster.", "50%",
         "Max Resources"),
     Setting("maxRunningApps", "max_running_applications", ElementValues.applications,
@@ -62,10 +54,10 @@ SETTINGS: Final = (
         "defaultQueueSchedulingPolicy, or fair",
         "How the queue divides its share; fifo in leaf queues only.", title="Scheduling Policy",
         choices=tuple(POLICIES), aliases=("schedulingMode",)),
-    Setting("maxContainerAllocation", "max_container", _max_container, "its parent's",
+    Setting("maxContainerAllocation", "max_container", _absolute, "its parent's",
         "The maximum size of a container of the queue.", "memory-mb=4096, vcores=4",
         "Max Container Allocation"),
-    Setting("maxChildResources", "max_child_share", _amount, "none",
+    Setting("maxChildResources", "max_child_share", ElementValues.amount, "none",
         "maxResources of queues below this one that the file does not name.", "20%",
         "Max Resources of Undeclared Children", scope="parent"),
     Setting("fairSharePreemptionThreshold", "fair_share_threshold", ElementValues.fraction,

@@ -11,7 +11,7 @@ from fairshare.core.schedulers.pools.settings import (
     PoolAllocations,
 )
 from fairshare.documents.problems import Problem, Problems
-from fairshare.documents.xml import Element, parse
+from fairshare.documents.xml import Element, parse_as
 from fairshare.settings.pools.pool_settings import FILE_BY_NAME, POOL_BY_NAME, USER_BY_NAME
 from fairshare.settings.setting import Setting
 
@@ -43,16 +43,8 @@ def collect_pools_file(
     hierarchical: bool = False,
 ) -> PoolAllocations:
     """As `read_pools_file`, but errors are only added to the problems."""
-    root = parse(document, file, problems)
+    root = parse_as("allocations", document, file, problems, BAD_FILE)
     if root is None:
-        return PoolAllocations()
-    if root.name != "allocations":
-        problems.error(
-            root.place,
-            "allocations",
-            f"the top element is <{root.name}>, it must be <allocations>",
-            BAD_FILE,
-        )
         return PoolAllocations()
     reader = _FileReader(generation, hierarchical, problems)
     top = [child for child in root.children if child.name not in ("pool", "user")]

@@ -72,7 +72,7 @@ class PoolFiles:
         self._text = texts.get(POOLS_FILE)
         self._written_ms = 0
         self._gate = ReloadGate(now_ms)
-        self.settings, _ = read_pools(site, self._text, POOLS_FILE, switches)
+        self.settings, _ = read_pools(site, self._text, switches)
 
     def write(self, files: dict[str, str], now_ms: int) -> None:
         """Replace the pools file; nothing is read."""

@@ -251,7 +251,6 @@ _OF_JOBS: Final = (
 def read_pools(
     site: Site,
     pools_text: str | bytes | None,
-    pools_name: str = POOLS_FILE,
     switches: PoolSwitches | None = None,
 ) -> tuple[PoolsSettings, tuple[Problem, ...]]:
     """The settings, and the warnings and traps found on the way.
@@ -259,7 +258,7 @@ def read_pools(
     `pools_text` is None when there is no pools file. Raises ConfigurationError with all problems.
     """
     problems = Problems()
-    settings = collect_pools(site, pools_text, pools_name, problems, switches)
+    settings = collect_pools(site, pools_text, POOLS_FILE, problems, switches)
     problems.raise_errors()
     return settings, problems.all
 

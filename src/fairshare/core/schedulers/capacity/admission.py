@@ -13,7 +13,7 @@ from fairshare.core.schedulers.access_lists import allows
 from fairshare.core.schedulers.capacity import management, naming
 from fairshare.core.schedulers.capacity.events import UserNoted
 from fairshare.core.schedulers.capacity.queues import RUNNING, CapacityQueue
-from fairshare.core.schedulers.capacity.settings import CapacitySettings, PriorityRule
+from fairshare.core.schedulers.capacity.settings import CapacitySettings
 from fairshare.core.schedulers.capacity.state import CapacityState
 from fairshare.core.schedulers.protocol import Refusal
 
@@ -44,11 +44,6 @@ def _may(queue: CapacityQueue, user: str, groups: Sequence[str], *, submit: bool
     return False
 
 
-def sorted_rules(queue: CapacityQueue) -> list[PriorityRule]:
-    """The rules of a leaf's priority list, the highest maximum first, as in Hadoop."""
-    return sorted(queue.priority_rules, key=lambda rule: rule.maximum_priority, reverse=True)
-
-
 def may_use_priority(
     queue: CapacityQueue, user: str, groups: Sequence[str], priority: int, most: int
 ) -> bool:
@@ -65,7 +60,8 @@ def may_use_priority(
 def default_priority(queue: CapacityQueue, user: str, groups: Sequence[str]) -> int | None:
     """The default priority that the rules give a user: that of the rule with the lowest maximum."""
     priority: int | None = None
-    for rule in sorted_rules(queue):
+    rules = sorted(queue.priority_rules, key=lambda rule: rule.maximum_priority, reverse=True)
+    for rule in rules:
         if allows(rule.acl, user, groups):
             priority = max(rule.default_priority, 0)
     return priority

@@ -213,7 +213,8 @@ def _may_more(beat: "Heartbeat", attempt: CapacityAttempt, key: AskKey, size: Re
     Heartbeats of reserved nodes that could not fulfil allow further reservations, fewer for large
     containers.
     """
-    reserved = attempt.reservations_of(key.order)
+    reservations = attempt.reservations.values()
+    reserved = sum(1 for one in reservations if (one.priority, one.request) == key.order)
     assert key.anywhere is not None
     if not reserved:
         return key.anywhere.count > 0

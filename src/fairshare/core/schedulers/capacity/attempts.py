@@ -160,7 +160,3 @@ class CapacityAttempt(Attempt):
         for amount in apart.values():
             left = subtract(left, amount)
         return left
-
-    def reservations_of(self, order: tuple[int, int]) -> int:
-        """How many nodes are reserved for one of its asks."""
-        return sum(1 for r in self.reservations.values() if (r.priority, r.request) == order)

@@ -65,10 +65,6 @@ class CapacityCluster(ClusterState[CapacityQueue, CapacityAttempt]):
         """The partition that a node belongs to."""
         return self.partition_of.get(node.name, "") if self.partition_of else ""
 
-    def drop_reservation(self, node: Node) -> None:
-        """Drop a node's reservation; only as a consequence of an event."""
-        self._drop_reservation(node)
-
     @property
     def partitions(self) -> dict[str, bool]:
         """The cluster's partitions: by name, whether each is exclusive."""

@@ -271,7 +271,7 @@ class CapacityState(CapacityCluster):
         for record in node.containers.values():
             attempt = self.attempts[application_of(record.container)]
             attempt.leaf.users.get_or_add(attempt.user)
-        self._drop_reservation(node)  # as in Hadoop, whatever the new size
+        self.drop_reservation(node)  # as in Hadoop, whatever the new size
         super()._node_total_changed(now_ms, event)
         self._total_changed()
 
@@ -400,9 +400,9 @@ class CapacityState(CapacityCluster):
         accounting.measure(attempt)
         orders.place_application(attempt)
 
-    def _drop_reservation(self, node: Node) -> None:
+    def drop_reservation(self, node: Node) -> None:
         reservation = node.reservation
-        super()._drop_reservation(node)
+        super().drop_reservation(node)
         if reservation is None:
             return
         self.reserved_ms.pop(node.name, None)

@@ -54,10 +54,6 @@ class Tables:
         del self.most_on_node[name]
         del self.ports[name]
 
-    def peak_on_node(self, node: Node) -> int:
-        """The largest number of containers at once since the node joined."""
-        return max(self.most_on_node[node.name], node.occupants)
-
 
 def containers_of_application(state: "FairState", attempt: FairAttempt) -> list[ContainerId]:
     """The live containers of an application."""
@@ -67,7 +63,8 @@ def containers_of_application(state: "FairState", attempt: FairAttempt) -> list[
 
 def containers_of_node(state: "FairState", node: Node) -> list[ContainerId]:
     """The live containers on a node."""
-    size = table_size(state.tables.peak_on_node(node), concurrent=False)
+    most = max(state.tables.most_on_node[node.name], node.occupants)  # since the node joined
+    size = table_size(most, concurrent=False)
     return _in_order(state, node.containers, size)
 
 

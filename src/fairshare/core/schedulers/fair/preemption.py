@@ -18,7 +18,7 @@ from fairshare.core.model.events import (
     PreemptedRoomChanged,
     StarvationServed,
 )
-from fairshare.core.model.identifiers import ApplicationId, ContainerId
+from fairshare.core.model.identifiers import ApplicationId
 from fairshare.core.model.nodes import Node
 from fairshare.core.model.resources import Resource, add, fits, scale, subtract
 from fairshare.core.model.work import ANYWHERE
@@ -278,8 +278,3 @@ def _takeable(state: FairState, record: ContainerAllocated, picked: Resource) ->
     for container in victim.to_preempt:
         left = subtract(left, victim.containers[container].resource)
     return leaf.policy.calculator(state.total, left, victim.fair_share, True) >= 0
-
-
-def next_kill_ms(kills: dict[ContainerId, int]) -> int | None:
-    """When the next marked container is due."""
-    return min(kills.values(), default=None)

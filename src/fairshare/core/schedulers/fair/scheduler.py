@@ -395,7 +395,7 @@ class FairScheduler(Scheduler):
 
     def next_deadline_ms(self) -> int | None:
         """When the next marked container is to be killed."""
-        return preemption.next_kill_ms(self._state.kills)
+        return min(self._state.kills.values(), default=None)
 
     def update_interval_ms(self) -> int | None:
         """How often starvation must be checked even without other input; None: no pending asks."""

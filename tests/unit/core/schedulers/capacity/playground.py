@@ -10,6 +10,15 @@ from fairshare.lab.scenarios.document import read_scenario
 from fairshare.lab.scenarios.runner import Runner
 
 CAPACITY = "yarn.scheduler.capacity."
+HALVES = {
+    CAPACITY + "maximum-am-resource-percent": "1.0",
+    CAPACITY + "root.queues": "a,b",
+    CAPACITY + "root.a.capacity": "50",
+    CAPACITY + "root.b.capacity": "50",
+    CAPACITY + "root.a.user-limit-factor": "2",
+    CAPACITY + "root.b.user-limit-factor": "2",
+}
+"""Two queues of one half each, of which a user may have all."""
 LABELS = {
     "yarn.node-labels.enabled": "true",
     CAPACITY + "maximum-am-resource-percent": "1.0",
@@ -127,3 +136,17 @@ class Playground:
     def state(self) -> CapacityState:
         """Its whole state."""
         return self.scheduler.state
+
+
+def game(*steps: dict[str, Any], **properties: str | None) -> Playground:
+    """Two nodes, and two queues of one half each."""
+    return Playground([node("n1"), node("n2")], *steps, base=HALVES, **properties)
+
+
+def users(found: Playground, queue: str) -> dict[str, Any]:
+    known: dict[str, Any] = found.seen["queues"][queue]["users"]
+    return known
+
+
+def reload(**properties: Any) -> dict[str, Any]:
+    return {"reload": {"properties": Playground.named(properties)}}

@@ -7,31 +7,21 @@ derived by hand; sizes are MB, the smallest container is 1024.
 from typing import Any
 
 from tests.unit.core.schedulers.capacity.playground import (
-    CAPACITY,
+    HALVES,
     Playground,
     asks,
     beat,
+    game,
     memory,
     node,
+    reload,
     submit,
+    users,
 )
 
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.inputs import NodeBeat, NodeResized
 from fairshare.core.schedulers.capacity.events import LimitsComputed
-
-TWO = {
-    CAPACITY + "maximum-am-resource-percent": "1.0",
-    CAPACITY + "root.queues": "a,b",
-    CAPACITY + "root.a.capacity": "50",
-    CAPACITY + "root.b.capacity": "50",
-    CAPACITY + "root.a.user-limit-factor": "2",
-    CAPACITY + "root.b.user-limit-factor": "2",
-}
-
-
-def game(*steps: dict[str, Any], **properties: str | None) -> Playground:
-    return Playground([node("n1"), node("n2")], *steps, base=TWO, **properties)
 
 
 def headroom(found: Playground, app: str) -> int:
@@ -39,17 +29,8 @@ def headroom(found: Playground, app: str) -> int:
     return room
 
 
-def users(found: Playground, queue: str) -> dict[str, Any]:
-    known: dict[str, Any] = found.seen["queues"][queue]["users"]
-    return known
-
-
 def move(app: str, queue: str) -> dict[str, Any]:
     return {"move": {"app": app, "queue": queue}}
-
-
-def reload(**properties: Any) -> dict[str, Any]:
-    return {"reload": {"properties": Playground.named(properties)}}
 
 
 # Headroom.
@@ -190,7 +171,7 @@ def test_a_reload_discards_changes_that_the_fair_order_has_not_applied():
 
 
 def test_a_container_has_its_reserved_size_although_the_ask_has_changed():
-    found = Playground([node("n1", 4_096), node("n2")], base=TWO)
+    found = Playground([node("n1", 4_096), node("n2")], base=HALVES)
     found.do(submit("full", "root.a", asks(3)), beat("n1", 3))
     found.do(submit("big", "root.b", asks(1, mb=3_072)), beat("n1"))
     found.do({"ask": {"app": "big", "asks": [{"count": 1, "resources": memory(1_024)}]}})
@@ -229,7 +210,7 @@ def test_leaves_of_one_short_name_do_not_keep_the_monitor_from_its_pass():
         "root.a.x.user-limit-factor": "10",
         "root.a.x.maximum-am-resource-percent": "1.0",
     }
-    found = Playground([node("n1")], base=TWO, **monitor)
+    found = Playground([node("n1")], base=HALVES, **monitor)
     found.do(submit("low", "root.a.x", asks(5), priority=1), beat("n1", 5))
     found.do(submit("high", "root.a.x", asks(3), priority=9), {"preempt": 1})
     assert found.seen["apps"]["low"]["to_preempt"] > 0

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 from tests.unit.core.schedulers.capacity.playground import (
     CAPACITY,
+    HALVES,
     Playground,
     asks,
     beat,
+    game,
     memory,
     node,
+    reload,
     submit,
+    users,
 )
 
 from fairshare.core.model.applications import Application
@@ -23,14 +27,6 @@ from fairshare.core.schedulers.capacity.attempts import CapacityAttempt
 from fairshare.core.schedulers.capacity.orders import application_key
 from fairshare.core.schedulers.capacity.queues import CapacityQueue
 
-HALVES = {
-    CAPACITY + "maximum-am-resource-percent": "1.0",
-    CAPACITY + "root.queues": "a,b",
-    CAPACITY + "root.a.capacity": "50",
-    CAPACITY + "root.b.capacity": "50",
-    CAPACITY + "root.a.user-limit-factor": "2",
-    CAPACITY + "root.b.user-limit-factor": "2",
-}
 HELD = {"max-parallel-apps": "1"}
 HELD_BY_USER = {"user.max-parallel-apps": "1"}
 GPU = "example.com/gpu"
@@ -43,10 +39,6 @@ GPUS = {
 }
 
 
-def game(*steps: dict[str, Any], **properties: str | None) -> Playground:
-    return Playground([node("n1"), node("n2")], *steps, base=HALVES, **properties)
-
-
 def with_gpus(name: str, gpus: int, mb: int = 10_240) -> dict[str, Any]:
     return {"name": name, "resources": {"memory-mb": mb, "vcores": 100, GPU: gpus}}
 
@@ -57,15 +49,6 @@ def gpu_asks(count: int, gpus: int, mb: int) -> dict[str, Any]:
 
 def resize(new: dict[str, Any]) -> dict[str, Any]:
     return {"node": {"resize": {"name": new["name"], "resources": new["resources"]}}}
-
-
-def reload(**properties: Any) -> dict[str, Any]:
-    return {"reload": {"properties": Playground.named(properties)}}
-
-
-def users(found: Playground, queue: str) -> dict[str, Any]:
-    known: dict[str, Any] = found.seen["queues"][queue]["users"]
-    return known
 
 
 # Users who have lost their record.

@@ -7,7 +7,7 @@ files ran on Hadoop as well.
 from typing import Any
 
 from tests.unit.core.schedulers.capacity.playground import (
-    CAPACITY,
+    HALVES,
     Playground,
     asks,
     beat,
@@ -19,7 +19,7 @@ from fairshare.core.schedulers.capacity.preemption.ideal import Claim
 from fairshare.core.schedulers.capacity.preemption.selection import Selection
 
 MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."
-HALVES = {
+PREEMPTED_HALVES = {
     "yarn.resourcemanager.scheduler.monitor.enable": "true",
     "yarn.resourcemanager.scheduler.monitor.policies": (
         "org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity."
@@ -28,18 +28,13 @@ HALVES = {
     MONITOR + "total_preemption_per_round": "1.0",
     MONITOR + "natural_termination_factor": "1.0",
     MONITOR + "max_wait_before_kill": "15000",
-    CAPACITY + "maximum-am-resource-percent": "1.0",
-    CAPACITY + "root.queues": "a,b",
-    CAPACITY + "root.a.capacity": "50",
-    CAPACITY + "root.b.capacity": "50",
-    CAPACITY + "root.a.user-limit-factor": "2",
-    CAPACITY + "root.b.user-limit-factor": "2",
+    **HALVES,
 }
 
 
 def starving(**properties: str | None) -> Playground:
     """A node of eight containers, all of them a's, and b asks for three."""
-    found = Playground([node("n1", 8_192)], base=HALVES, **properties)
+    found = Playground([node("n1", 8_192)], base=PREEMPTED_HALVES, **properties)
     found.do(submit("one", "root.a", asks(8)), beat("n1", 8), submit("two", "root.b", asks(3)))
     return found
 
@@ -73,7 +68,7 @@ def test_a_balance_wait_of_zero_means_the_wait_of_the_others():
         "root.a.user-limit-factor": "9",
         "root.b.user-limit-factor": "9",
     }
-    found = Playground([node("n1", 8_192)], base=HALVES, **more)
+    found = Playground([node("n1", 8_192)], base=PREEMPTED_HALVES, **more)
     found.do(submit("one", "root.a", asks(6)), beat("n1", 6))
     found.do(submit("two", "root.b", asks(2)), beat("n1", 2), submit("more", "root.b", asks(6)))
     found.do({"preempt": 1})
@@ -86,7 +81,7 @@ def test_a_balance_wait_of_zero_means_the_wait_of_the_others():
 
 
 def test_a_reservation_that_is_taken_counts_as_chosen_from_its_application_and_its_leaf():
-    found = Playground([node("n1", 8_192), node("n2", 8_192)], base=HALVES)
+    found = Playground([node("n1", 8_192), node("n2", 8_192)], base=PREEMPTED_HALVES)
     found.do(submit("full", "root.a", asks(7)), beat("n1", 7))
     found.do(submit("one", "root.a", asks(1, mb=2_048)), beat("n1"))
     attempt = found.state.attempts[2]
@@ -115,7 +110,7 @@ def test_containers_on_a_reserved_node_go_though_another_queue_has_the_short_nam
         "root.b.c.user-limit-factor": "9",
     }
     nodes = [node("n1", 5_120), node("n2", 4_096), node("n3", 1_024)]
-    found = Playground(nodes, base=HALVES, **more)
+    found = Playground(nodes, base=PREEMPTED_HALVES, **more)
     found.do(submit("one", "root.a", asks(8)), beat("n1", 4), beat("n2", 4))
     found.do(submit("two", "root.b.c", asks(1, mb=2_048)), beat("n1"))
     assert found.seen["nodes"]["n1"]["reserved_for"] == "two"

@@ -263,11 +263,7 @@ class IntraQueue:
         for record in victims(attempt):
             if not targets:
                 return
-            if record.container in selection.containers or selection.killable(record):
-                continue
-            if selection.booked(record):
-                continue
-            if record.container == attempt.master:
+            if selection.spares(record) or record.container == attempt.master:
                 continue
             after = subtract(rolling[attempt.user], record.resource)
             if self.by_user and not self._above(after, limit):

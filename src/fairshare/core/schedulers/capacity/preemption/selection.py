@@ -75,9 +75,14 @@ class Selection:
     def _label(self, node: str) -> str:
         return self.state.label_of(self.state.nodes[node])
 
-    def killable(self, record: ContainerAllocated) -> bool:
-        """Whether a container may be killed already (lazy preemption)."""
-        return record.container in self.state.nodes[record.node].marked
+    def spares(self, record: ContainerAllocated) -> bool:
+        """Whether a container is not to be selected: it is already, or may be killed already (lazy
+        preemption), or is within what a booking promises."""
+        return (
+            record.container in self.containers
+            or record.container in self.state.nodes[record.node].marked
+            or self.booked(record)
+        )
 
     def booked(self, record: ContainerAllocated) -> bool:
         """Whether a container is within what a booking promises."""
@@ -157,9 +162,7 @@ def take_from_leaf(
         for record in victims(attempt):
             if not targets:
                 break
-            if record.container in selection.containers or selection.killable(record):
-                continue
-            if selection.booked(record):
+            if selection.spares(record):
                 continue
             if record.container == attempt.master:
                 masters.append(record)
