@@ -23,7 +23,7 @@ from fairshare.core.model.events import (
     RequestRefused,
     TaskKilled,
 )
-from fairshare.core.model.identifiers import APPLICATION_SHIFT, ContainerId, attempt_of
+from fairshare.core.model.identifiers import APPLICATION_SHIFT, attempt_of
 from fairshare.core.model.resources import Resource
 from fairshare.core.model.tasks import GROUP_REQUESTS, is_own_failure
 from fairshare.core.model.time_limits import limit_in, limits_of
@@ -321,22 +321,20 @@ class Lifecycle:
             )
             return
         for container in self.scheduler.in_order_of_end(application):
-            if not self._outlives_master(application, container):
+            # The next attempt takes over what runs already, as in Hadoop
+            # (`CapacityScheduler.doneApplicationAttempt`), but for tasks of groups: for these it
+            # requests containers itself.
+            outlives = (
+                details.keep_containers
+                and container in self.state.running
+                and container not in application.tasks.assigned
+            )
+            if not outlives:
                 step.emit(
                     ContainerCompleted(container, ExitCode.ABORTED, "Container killed: master lost")
                 )
         self.scheduler.end_attempt(step, application, failed=failed)
         self.lost_masters.append(application)
-
-    def _outlives_master(self, application: Application, container: ContainerId) -> bool:
-        """Whether the next attempt takes over a container: it must run already, as in Hadoop
-        (`CapacityScheduler.doneApplicationAttempt`), and not run a task of a group, for which the
-        next attempt requests containers itself."""
-        return (
-            application.submission.details.keep_containers
-            and container in self.state.running
-            and container not in application.tasks.assigned
-        )
 
     def restart(self, step: Step) -> None:
         """Start the next attempts of the applications whose masters were lost in this step.

@@ -61,21 +61,15 @@ def _place(fault: Fault, site: Site, file: str) -> Place:
         for name in (MAPPINGS, APPLICATION_MAPPINGS):
             if any(repr(entry) in fault.message for entry in site.strings(name, Problems())):
                 names.insert(0, name)
-    else:
-        names = list(_candidates(fault))
+    else:  # the queue's own properties, then those that it inherits
+        suffixes = (fault.suffix, *_SAME.get(fault.suffix, ()))
+        names = [f"{PREFIX}{fault.queue}.{suffix}" for suffix in suffixes]
+        above = parent_name(fault.queue)
+        while above:
+            names += [f"{PREFIX}{above}.{suffix}" for suffix in suffixes]
+            above = parent_name(above)
     found = [name for name in names if name in site]
     return site.place(found[0]) if found else Place(file, 1, 1)
-
-
-def _candidates(fault: Fault) -> list[str]:
-    """The properties that a fault may come from: the queue's own, then those that it inherits."""
-    suffixes = (fault.suffix, *_SAME.get(fault.suffix, ()))
-    names = [f"{PREFIX}{fault.queue}.{suffix}" for suffix in suffixes]
-    above = parent_name(fault.queue)
-    while above:
-        names += [f"{PREFIX}{above}.{suffix}" for suffix in suffixes]
-        above = parent_name(above)
-    return names
 
 
 _SWITCHES: Final = {

@@ -4,7 +4,7 @@ Everything is computed from `state.settings` (Hadoop:
 CapacitySchedulerConfiguration, AutoCreatedQueueTemplate).
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -38,6 +38,8 @@ from fairshare.core.schedulers.capacity.settings import (
 )
 from fairshare.core.schedulers.capacity.users import NO_FACTOR
 from fairshare.core.schedulers.hash_order import in_hash_order, table_size, text_code
+
+Value = TypeVar("Value")
 
 DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1.0)
 """The settings of a leaf created on demand, unless a template overrides them
@@ -162,7 +164,7 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
     queue.users.reweigh(user_weights(settings, queue))
 
 
-def _or(value: Any, default: Any) -> Any:
+def _or(value: Value | None, default: Value) -> Value:
     return default if value is None else value
 
 

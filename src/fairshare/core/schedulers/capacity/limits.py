@@ -303,25 +303,21 @@ def headroom(state: CapacityCluster, attempt: CapacityAttempt) -> Resource:
     """
     if attempt.seen is None:
         return state.none
-    leaf, record = attempt.seen
-    room = state.none
-    for label in attempt.asked or ("",):
-        room = add(room, _headroom_on(state, leaf, record, label))
-    return (max(room[0], 0), *room[1:])
-
-
-def _headroom_on(state: CapacityCluster, leaf: CapacityQueue, record: User, label: str) -> Resource:
     c = state.calculator
-    used = record.used.get(label, state.none)
-    share = leaf.shares[label]
-    limit = share.effective_maximum if label else leaf.limit
-    most = user_limit_now(state, leaf, record.name, label, kept=True)
-    user_room = subtract_not_below_zero(most, used)
-    room = smallest(user_room, subtract_not_below_zero(limit, share.used))
-    room = c.round_down(room, state.settings.minimum_allocation)
-    whole = state.total_of(label)
-    free = subtract(whole, state.root.shares[label].used)
-    return smaller(c, whole, free, room)
+    leaf, record = attempt.seen
+    headroom = state.none
+    for label in attempt.asked or ("",):
+        used = record.used.get(label, state.none)
+        share = leaf.shares[label]
+        limit = share.effective_maximum if label else leaf.limit
+        most = user_limit_now(state, leaf, record.name, label, kept=True)
+        user_room = subtract_not_below_zero(most, used)
+        room = smallest(user_room, subtract_not_below_zero(limit, share.used))
+        room = c.round_down(room, state.settings.minimum_allocation)
+        whole = state.total_of(label)
+        free = subtract(whole, state.root.shares[label].used)
+        headroom = add(headroom, smaller(c, whole, free, room))
+    return (max(headroom[0], 0), *headroom[1:])
 
 
 def within_maximum(

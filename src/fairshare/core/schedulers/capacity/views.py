@@ -44,12 +44,6 @@ class Counts(NamedTuple):
 
 def counts_with(queue: CapacityQueue, below: Sequence[Counts]) -> Counts:
     """The counts of a queue, whose children have these."""
-    own = _counts_of(queue)
-    return Counts(*map(sum, zip(own, *below, strict=True))) if below else own
-
-
-def _counts_of(queue: CapacityQueue) -> Counts:
-    """The counts of a queue's own applications."""
     active = waiting = for_masters = held = containers = reserved = pending = 0
     for attempt in queue.attempts.values():
         if attempt.stage == Stage.ACTIVE:
@@ -63,7 +57,8 @@ def _counts_of(queue: CapacityQueue) -> Counts:
         for key in attempt.asks.wanting:
             if key.anywhere is not None:
                 pending += key.anywhere.count
-    return Counts(active, waiting, for_masters, held, containers, reserved, pending)
+    own = Counts(active, waiting, for_masters, held, containers, reserved, pending)
+    return Counts(*map(sum, zip(own, *below, strict=True))) if below else own
 
 
 def queue_views(state: CapacityState, now_ms: int) -> Steps[list[QueueView]]:

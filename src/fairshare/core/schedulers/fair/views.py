@@ -73,15 +73,10 @@ class Sums(NamedTuple):
 
 def sums_with(queue: FairQueue, below: Sequence[Sums], size: int) -> Sums:
     """The sums of a queue, whose children have these."""
-    own = _sums_of(queue, size)
-    return _added([own, *below], size) if below else own
-
-
-def _sums_of(queue: FairQueue, size: int) -> Sums:
     attempts = queue.attempts.values()
     keys = [key.anywhere for a in attempts for key in a.asks.wanting if key.anywhere is not None]
     reserved = [r.resource for a in attempts if a.reservations for r in a.reservations.values()]
-    return Sums(
+    own = Sums(
         applications=len(attempts),
         runnable=sum(1 for a in attempts if a.runnable),
         active=sum(1 for a in attempts if a.runnable and a.peak_containers),
@@ -91,9 +86,9 @@ def _sums_of(queue: FairQueue, size: int) -> Sums:
         reserved=total(reserved, size),
         reserved_containers=len(reserved),
     )
-
-
-def _added(parts: Sequence[Sums], size: int) -> Sums:
+    if not below:
+        return own
+    parts = [own, *below]
     return Sums(
         applications=sum(part.applications for part in parts),
         runnable=sum(part.runnable for part in parts),

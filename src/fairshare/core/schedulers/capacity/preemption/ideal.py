@@ -178,15 +178,12 @@ class IdealAssignment:
         for leaf in self.root.leaves():
             self._aim(leaf)
 
-    def _descend(self, claim: Claim) -> None:
-        if claim.children:
-            self._distribute(claim.children, claim.ideal)
-            for child in claim.children:
-                self._descend(child)
-
-    def _distribute(self, claims: list[Claim], pool: Resource) -> None:
-        """Divide the parent's ideal, then compute what each child must give back
+    def _descend(self, parent: Claim) -> None:
+        """Divide the parent's ideal, then compute what each child must give back, and descend
         (Hadoop: PreemptableResourceCalculator.recursivelyComputeIdealAssignment)."""
+        claims, pool = parent.children, parent.ideal
+        if not claims:
+            return
         c = self.c
         with_guarantee = [q for q in claims if c.compare(pool, q.guarantee, self.none) > 0]
         without = [q for q in claims if q not in with_guarantee]
@@ -208,6 +205,8 @@ class IdealAssignment:
             claim.wanted_back = self.none
             if c.compare(pool, used, keep) > 0:
                 claim.wanted_back = truncate(subtract(used, keep), scale)
+        for claim in claims:
+            self._descend(claim)
 
     def _fix_point(
         self, claims: list[Claim], whole: Resource, pool: Resource, *, even: bool
