@@ -118,6 +118,15 @@ def fine_duration_text(ms: float) -> str:
     return f"{ms / 1000:.1f}s" if ms < 60_000 else duration_text(round(ms))
 
 
+def change_text(ms: float) -> str:
+    """A change of a duration: with its sign.
+
+    >>> change_text(1_250), change_text(-192_000)
+    ('+1.2s', '-3m 12s')
+    """
+    return ("-" if ms < 0 else "+") + fine_duration_text(abs(ms))
+
+
 def instant_text(ms: int) -> str:
     """An instant in this machine's time zone: `2026-11-24 06:00:00`."""
     return (

@@ -349,8 +349,11 @@ def start_server(options: list[str]) -> None:
             text=True,
             start_new_session=True,
         )
+        assert process.stdout is not None
         try:
-            line = _first_words(process)
+            with process.stdout as output:
+                ready = (line.strip() for line in output if line.startswith(READY))
+                line = next(ready, "")  # empty if it has ended before
         except BaseException:
             process.terminate()
             raise
@@ -380,13 +383,3 @@ def how_it_ends(url: str) -> str:
         f"`fairshare shutdown --url {url}` ends it; other verbs take --url too, or set"
         " FAIRSHARE_STATE to its state directory"
     )
-
-
-def _first_words(process: "subprocess.Popen[str]") -> str:
-    """The line that the server prints when it listens; empty if it has ended before."""
-    assert process.stdout is not None
-    with process.stdout as output:
-        for line in output:
-            if line.startswith(READY):
-                return line.strip()
-    return ""

@@ -267,7 +267,7 @@ def fact_lines(pairs: Sequence[tuple[str, str]]) -> list[str] | None:
         for name, value in pairs
         for number, line in enumerate(value.split("\n"))
     ]
-    made = [f"{_padded(name, width, False)}  {line}".rstrip() for name, line in lines]
+    made = [f"{name.ljust(width)}  {line}".rstrip() for name, line in lines]
     return made if all(map(_is_plain, made)) else None
 
 

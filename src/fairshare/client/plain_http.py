@@ -273,9 +273,16 @@ def _parsed(block: bytes) -> Head:
         if name in ("content-length", "transfer-encoding") and headers.get(name, text) != text:
             raise NotHttp(f"the answer has two different headers {name}")
         headers[name] = text
-    _check_length(headers, version)
+    # The length of the body can be read in one way only.
+    length, coding = headers.get("content-length"), headers.get("transfer-encoding")
+    if coding is None:
+        readable = length is None or (length.isascii() and length.isdigit())
+        if not readable or len(length or "") > _LONGEST_LENGTH:
+            raise NotHttp(f"the answer has the length {length!r}")
+    elif coding.lower() != "chunked" or length is not None or version != b"HTTP/1.1 ":
+        raise NotHttp(f"the answer has the transfer encoding {coding!r}")
     options = [option.strip() for option in headers.get("connection", "").lower().split(",")]
-    delimited = "content-length" in headers or "transfer-encoding" in headers
+    delimited = length is not None or coding is not None
     bodiless = int(digits) in _BODILESS
     persistent = version == b"HTTP/1.1 " and "close" not in options and (delimited or bodiless)
     return Head(int(digits), headers, persistent)
@@ -292,17 +299,6 @@ def _header(line: bytes) -> tuple[str, str]:
 def _check_characters(line: bytes) -> None:
     if len(line.translate(None, _CONTROLS)) != len(line):
         raise NotHttp(f"the answer has control characters: {line[:60]!r}")
-
-
-def _check_length(headers: Mapping[str, str], version: bytes) -> None:
-    """Raise NotHttp unless the length of the body can be read in one way only."""
-    length, coding = headers.get("content-length"), headers.get("transfer-encoding")
-    if coding is None:
-        readable = length is None or (length.isascii() and length.isdigit())
-        if not readable or len(length or "") > _LONGEST_LENGTH:
-            raise NotHttp(f"the answer has the length {length!r}")
-    elif coding.lower() != "chunked" or length is not None or version != b"HTTP/1.1 ":
-        raise NotHttp(f"the answer has the transfer encoding {coding!r}")
 
 
 def _check_room(length: int, most: int | None) -> None:

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from fairshare.mapreduce import counters as names
 from fairshare.mapreduce import lines, pairs
@@ -168,19 +168,21 @@ class MapTask:
         """Run the attempt; raises TaskFailed, or what a function raises."""
         if functions is not None:
             os.environ.update(self._environment)
-            if self._job.reduces:
+        if self._job.reduces:
+            if functions is not None:
                 self._map_functions(functions)
             else:
-                self._write_functions(functions)
-        elif self._job.reduces:
-            self._map_command()
-        else:
-            result = self._folder / RESULT
-            with result.open("wb") as file:
-                command = self._command("mapper", self._job.mapper, self._input(), stdout=file)
-                with command:
+                self._map_command()
+            return
+        result = self._folder / RESULT
+        with result.open("wb") as file:
+            if functions is not None:
+                for pair in self._pairs(functions):
+                    file.write(line_of(pair) + b"\n")
+            else:
+                with self._command("mapper", self._job.mapper, self._input(), file) as command:
                     command.end()
-            self._count_part(result)
+        self._count_part(result)
 
     def _input(self) -> Iterator[bytes]:
         """The bytes of the split, which end with a line feed; counts them."""
@@ -202,8 +204,10 @@ class MapTask:
 
     # Commands.
 
-    def _command(self, role: str, line: str, parts: Iterable[bytes], **more: Any) -> Command:
-        return Command(line, role, self._job, parts, self._reporter, self._environment, **more)
+    def _command(
+        self, role: str, line: str, parts: Iterable[bytes], stdout: IO[bytes] | None = None
+    ) -> Command:
+        return Command(line, role, self._job, parts, self._reporter, self._environment, stdout)
 
     def _map_command(self) -> None:
         job = self._job
@@ -247,13 +251,6 @@ class MapTask:
             lists = ([line.decode("utf-8", "surrogateescape") for line in some] for some in lists)
         records = itertools.chain.from_iterable(lists)
         return itertools.chain.from_iterable(map(functions.mapper, records))
-
-    def _write_functions(self, functions: Functions) -> None:
-        result = self._folder / RESULT
-        with result.open("wb") as file:
-            for pair in self._pairs(functions):
-                file.write(line_of(pair) + b"\n")
-        self._count_part(result)
 
     def _map_functions(self, functions: Functions) -> None:
         job = self._job

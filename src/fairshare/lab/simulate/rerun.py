@@ -11,7 +11,7 @@ masters drive are left out, as their masters would ask again for what they had.
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final
@@ -37,7 +37,6 @@ from fairshare.core.model.inputs import (
     UpdateShares,
 )
 from fairshare.core.record import Record
-from fairshare.core.schedulers.protocol import State
 from fairshare.lab.simulate.simulator import PATIENCE_MS
 from fairshare.lab.simulate.world import (
     ENDED,
@@ -64,7 +63,12 @@ def restated(world: World, settings: bytes) -> tuple[World, frozenset[Applicatio
     left out of it."""
     assert world.origin is not None
     state = world.origin.manager().state
-    inputs: list[Input] = [LoadConfiguration(settings, world.epoch_ms), *_nodes(state)]
+    inputs: list[Input] = [LoadConfiguration(settings, world.epoch_ms)]
+    inputs += (
+        NodeJoined(name, state.offered(node), node.rack, node.attributes, node.host)
+        for name, node in state.nodes.items()
+    )
+    inputs += map(DrainNode, state.drains)
     lives = dict(world.lives)
     typical_ms = dict(world.typical_ms)
     left_out = set()
@@ -111,13 +115,6 @@ def _concerns(input_: Input, left_out: set[ApplicationId]) -> bool:
     if type(input_) is ContainerExited or type(input_) is LoadConfiguration:
         return False
     return getattr(input_, "application", 0) not in left_out
-
-
-def _nodes(state: State) -> Iterator[Input]:
-    for name, node in state.nodes.items():
-        yield NodeJoined(name, state.offered(node), node.rack, node.attributes, node.host)
-    for name in state.drains:
-        yield DrainNode(name)
 
 
 def _open_parts(application: Application) -> list[_Part]:

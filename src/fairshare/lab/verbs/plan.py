@@ -9,6 +9,7 @@ from rich.console import Console
 
 from fairshare.cli.cells import (
     NOTHING,
+    change_text,
     duration_text,
     fine_duration_text,
     instant_text,
@@ -497,15 +498,11 @@ def _drawn_text(drawn: Drawn | None) -> Styled:
     change = drawn.change
     if not (change.low or change.mean or change.high):
         return Styled("no change")
-    low, high = (_signed(value) for value in (change.low, change.high))
-    text = f"{_signed(change.mean)}, from {low} to {high}"
+    mean, low, high = map(change_text, (change.mean, change.low, change.high))
+    text = f"{mean}, from {low} to {high}"
     if not drawn.certain:
         return Styled(f"{text}: may be chance", style="dim")
     return Styled(text, style="red" if change.mean > 0 else "green")
-
-
-def _signed(ms: float) -> str:
-    return f"{'-' if ms < 0 else '+'}{fine_duration_text(abs(ms))}"
 
 
 def _pair(old: str, new: str) -> str:

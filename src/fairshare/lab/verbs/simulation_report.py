@@ -7,6 +7,7 @@ from fairshare.cli.cells import (
     NOTHING,
     amounts_text,
     bar,
+    change_text,
     dominant_fraction,
     duration_text,
     fine_duration_text,
@@ -348,7 +349,7 @@ def changes_table(pairing: SeedsPairing) -> Listing:
         change = pairing.changes.get(key)
         if change is None:
             continue
-        text = _signed_time if key.endswith("_ms") or "wait" in key or "turn" in key else _signed
+        text = change_text if key.endswith("_ms") or "wait" in key or "turn" in key else _signed
         chance = "may be chance" if change.low <= 0 <= change.high else ""
         if change.low == change.high == 0:
             chance = "the same"
@@ -363,10 +364,6 @@ def pairing_sentence(pairing: SeedsPairing) -> str:
         return f"{pairing.run}: no seed is in both, so that the runs cannot be paired."
     pairs = counted(len(pairing.seeds), "pair")
     return f"{pairing.run}: changes from the first run, of {pairs} of runs with the same seed."
-
-
-def _signed_time(ms: float) -> str:
-    return ("-" if ms < 0 else "+") + fine_duration_text(abs(ms))
 
 
 def _signed(value: float) -> str:

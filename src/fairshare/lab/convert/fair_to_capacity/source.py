@@ -71,6 +71,7 @@ def _directory(path: Path, problems: Problems) -> Source | None:
         for name in (*SITE_FILES, SHELL_FILE)
         if (path / name).is_file()
     }
+    has_site = any(name in SITE_FILES for name in documents)
     engine = configuration.shell.engine
     cluster: Resource | None = None
     if engine.memory_mb and engine.vcores:
@@ -79,18 +80,12 @@ def _directory(path: Path, problems: Problems) -> Source | None:
     return Source(
         fair,
         configuration.site,
-        Subject(
-            fair, configuration.site, elements, cluster, has_site=any(map(_is_site, documents))
-        ),
+        Subject(fair, configuration.site, elements, cluster, has_site=has_site),
         problems.all,
         documents,
         engine.nodes if cluster else None,
         cluster,
     )
-
-
-def _is_site(name: str) -> bool:
-    return name in SITE_FILES
 
 
 def _refuse_other(configuration: Configuration, path: Path, problems: Problems) -> None:

@@ -40,10 +40,12 @@ KINDS: Final = ("used", "demand", "entitled", "fair_share", "guaranteed")
 def render(comparison: Comparison, reports: Sequence[tuple[str, Report]]) -> str:
     """The page of a comparison and of the reports that it is made of."""
     directory = files(__package__)
+    names = ("page.html", "uplot.css", "page.css", "uplot.js", "page.js")
+    texts = {name: (directory / name).read_text(encoding="utf-8") for name in names}
     parts = {
-        "STYLE": _read(directory, "uplot.css") + _read(directory, "page.css"),
-        "LIBRARY": _read(directory, "uplot.js"),
-        "SCRIPT": _read(directory, "page.js"),
+        "STYLE": texts["uplot.css"] + texts["page.css"],
+        "LIBRARY": texts["uplot.js"],
+        "SCRIPT": texts["page.js"],
         "TITLE": html.escape(" beside ".join(name for name, _ in reports)),
         "SUBTITLE": html.escape(_subtitle(reports)),
         "OVERVIEW": "\n".join(_overview_of(comparison)),
@@ -51,15 +53,10 @@ def render(comparison: Comparison, reports: Sequence[tuple[str, Report]]) -> str
         # "</script>" in a name would end the element.
         "DATA": json.dumps(_data(reports)).replace("<", "\\u003c"),
     }
-    page = _read(directory, "page.html")
+    page = texts["page.html"]
     for name, text in parts.items():
         page = page.replace(f"<!--{name}-->", text)
     return page
-
-
-def _read(directory: Any, name: str) -> str:
-    text: str = (directory / name).read_text(encoding="utf-8")
-    return text
 
 
 def _subtitle(reports: Sequence[tuple[str, Report]]) -> str:
