@@ -52,11 +52,6 @@ class Lifetimes:
         if ends and min(ends) != application.expires_ms:
             step.emit(LifetimeSet(application.id, min(ends)))
 
-    def set_deadline(self, step: Step, application: Application) -> None:
-        """Set the end of an application that does not start yet: its deadline, if it has one."""
-        if application.submission.deadline_ms:
-            step.emit(LifetimeSet(application.id, application.submission.deadline_ms))
-
     def change(self, step: Step, application: Application, expires_ms: int) -> None:
         """Change the end, at most to the queue's maximum; raises Refusal for an instant that is
         not in the future."""
@@ -146,7 +141,8 @@ class Starts:
         if application.submission.start == NO_CONDITIONS:
             self._start(step, application)
             return
-        self._lifetimes.set_deadline(step, application)
+        if application.submission.deadline_ms:  # it ends then, even if it has not started
+            step.emit(LifetimeSet(application.id, application.submission.deadline_ms))
         self._look(step, application, application.submission.start)
 
     def check_change(

@@ -392,6 +392,12 @@ class ResourceManager:
             )
         return application
 
+    def _to_change(self, request: Change) -> Application:
+        """The application of a request; raises Refusal unless its user may change it."""
+        application = self._not_over(request.application)
+        check_actor(self.scheduler, application, request)
+        return application
+
     def _master_registered(self, step: Step, request: MasterRegistered) -> None:
         application = self._not_over(request.application)
         prepared = application.submission.prepared
@@ -404,9 +410,8 @@ class ResourceManager:
         application = self._running(request.application)
         if application.attempt.unregistered is None:
             step.emit(MasterUnregistered(application.id, request.final_status, request.diagnostics))
-            if (
-                application.attempt.master not in application.containers
-            ):  # its master has no container
+            # Otherwise the end of the master's container ends the application.
+            if application.attempt.master not in application.containers:
                 self._lives.end_unregistered(step, application)
 
     def _request_containers(self, step: Step, request: RequestContainers) -> None:
@@ -462,22 +467,18 @@ class ResourceManager:
         self._lives.end(step, application, state, request.diagnostics)
 
     def _kill(self, step: Step, request: KillApplication) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
-        if (
-            application.attempt.unregistered is None
-        ):  # else it ends with its master's status, as in Hadoop
+        application = self._to_change(request)
+        # With a master that has unregistered it ends with the master's status, as in Hadoop.
+        if application.attempt.unregistered is None:
             self._lives.end(step, application, ApplicationState.KILLED, request.diagnostics)
 
     def _kill_task(self, step: Step, request: KillTask) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
+        application = self._to_change(request)
         groups.check_killable(application, request.group, request.task)
         self._lives.kill_task(step, application, request.group, request.task, request.diagnostics)
 
     def _move(self, step: Step, request: MoveApplication) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
+        application = self._to_change(request)
         user, groups = request.user, request.groups
         if user and not (
             self.scheduler.may_submit(request.queue, user, groups)
@@ -495,13 +496,11 @@ class ResourceManager:
         self.scheduler.move(step, application, request.queue)
 
     def _set_priority(self, step: Step, request: SetPriority) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
+        application = self._to_change(request)
         self.scheduler.set_priority(step, application, request.priority)
 
     def _update(self, step: Step, request: UpdateApplication) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
+        application = self._to_change(request)
         limit_ms = request.changes.time_limit_ms
         if limit_ms is not None:
             self._check_time(application.queue, [limit_ms or None])
@@ -518,8 +517,7 @@ class ResourceManager:
         )
 
     def _change_lifetime(self, step: Step, request: ChangeLifetime) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
+        application = self._to_change(request)
         self._lifetimes.change(step, application, request.expires_ms)
 
     def _lifetime_over(self, step: Step, over: LifetimeOver) -> None:
@@ -531,8 +529,7 @@ class ResourceManager:
     def _defer(
         self, step: Step, request: HoldApplication | ReleaseApplication | RequeueApplication
     ) -> None:
-        application = self._not_over(request.application)
-        check_actor(self.scheduler, application, request)
+        application = self._to_change(request)
         change = {
             HoldApplication: self._starts.hold,
             ReleaseApplication: self._starts.release,
