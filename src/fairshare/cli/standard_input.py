@@ -33,7 +33,13 @@ def input_file(*, here: bool, shared: bool) -> Iterator[str | None]:
     if kind == "none":
         yield None
         return
-    name = _file_name() if kind == "file" else None
+    name = None
+    if kind == "file":
+        with contextlib.suppress(OSError):  # it was deleted
+            path = Path("/proc/self/fd/0").readlink()
+            unread = os.lseek(0, 0, os.SEEK_CUR) == 0
+            if unread and os.path.samestat(path.stat(), os.fstat(0)):
+                name = literal(str(path))
     if name is not None and (here or shared):
         yield name
         return
@@ -73,16 +79,6 @@ def _kind() -> str:
     if stat.S_ISREG(mode):
         return "file"
     return "pipe" if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else "none"
-
-
-def _file_name() -> str | None:
-    """The name of the file that is the standard input, unless it was deleted or read in part."""
-    with contextlib.suppress(OSError):
-        path = Path("/proc/self/fd/0").readlink()
-        unread = os.lseek(0, 0, os.SEEK_CUR) == 0
-        if unread and os.path.samestat(path.stat(), os.fstat(0)):
-            return literal(str(path))
-    return None
 
 
 def _copy(path: Path) -> None:

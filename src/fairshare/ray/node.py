@@ -254,8 +254,14 @@ def _begin(head: str, address: str, options: dict[str, Any]) -> None:
         dict(options["resources"]),
         dict(options["labels"]),
     )
+    words = [sys.executable, "-P", "-m", "fairshare", "node", *offer.words(), "--foreground"]
     if options["service"]:
-        _write_unit(offer)
+        text = UNIT_TEXT.format(line=" ".join(map(quoted, words)))
+        try:
+            UNIT.write_text(text)
+        except OSError as error:
+            raise Failure(f"cannot write {UNIT}: {cause(error)}") from error
+        click.echo("systemctl daemon-reload && systemctl enable --now fairshare-node")
         return
     record = kept()
     if record is not None:
@@ -264,7 +270,7 @@ def _begin(head: str, address: str, options: dict[str, Any]) -> None:
     joined.set_leaving(False)
     if options["foreground"]:
         raise SystemExit(Keeper(offer).run())
-    _in_background(offer)
+    _in_background(offer, words)
 
 
 def _check_ports(offer: Offer) -> None:
@@ -282,9 +288,8 @@ def _check_ports(offer: Offer) -> None:
                 ) from error
 
 
-def _in_background(offer: Offer) -> None:
-    """Start the keeper, and wait until the raylet listens."""
-    words = [sys.executable, "-P", "-m", "fairshare", "node", *offer.words(), "--foreground"]
+def _in_background(offer: Offer, words: list[str]) -> None:
+    """Start the keeper, whose command line has these words, and wait until the raylet listens."""
     with joined.LOG.open("ab") as log:
         begin = log.tell()
         keeper = subprocess.Popen(
@@ -317,16 +322,6 @@ def _is_joined(offer: Offer) -> bool:
     except (OSError, Failure):
         return False
     return any(one.state == 0 for one in nodes if one.node_manager_address == offer.address)
-
-
-def _write_unit(offer: Offer) -> None:
-    words = [sys.executable, "-P", "-m", "fairshare", "node", *offer.words(), "--foreground"]
-    text = UNIT_TEXT.format(line=" ".join(map(quoted, words)))
-    try:
-        UNIT.write_text(text)
-    except OSError as error:
-        raise Failure(f"cannot write {UNIT}: {cause(error)}") from error
-    click.echo("systemctl daemon-reload && systemctl enable --now fairshare-node")
 
 
 UNIT_TEXT: Final = """[Unit]

@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from tests.unit.lab.wrong_documents import changed, put
 
 from fairshare.documents.problems import Problems
 from fairshare.documents.yaml_tree import read_yaml
@@ -125,28 +126,6 @@ def refused(value: Any) -> str:
         lines = str(error).splitlines()
         return "\n".join(line for line in lines if "/nowhere" not in line)
     return ""
-
-
-def changed(value: Any, path: tuple[Any, ...] = ()):
-    """Every document with one value replaced, one key removed, or one key more."""
-    for wrong in ({"colour": 1}, [["colour"]], "colour of 1", 7, -7, 0.5, True, None):
-        yield path, wrong
-    if isinstance(value, dict):
-        yield path, value | {"colour": "red"}
-        for key, inner in value.items():
-            yield path, {name: one for name, one in value.items() if name != key}
-            yield from changed(inner, (*path, key))
-    if isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from changed(inner, (*path, number))
-
-
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    if not path:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = put(value[path[0]], path[1:], new)
-    return copy
 
 
 def alone(whole: Any, path: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

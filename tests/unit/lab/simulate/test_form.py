@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.unit.lab.wrong_documents import changed, put
 
 from fairshare.documents.problems import Problems
 from fairshare.documents.yaml_tree import read_yaml
@@ -77,28 +78,6 @@ def refused(value: Any, file: Path) -> str:
     except FairshareError as error:
         return str(error)
     return ""
-
-
-def changed(value: Any, path: tuple[Any, ...] = ()):
-    """Every document with one value replaced, one key removed, or one key more."""
-    for wrong in ({"colour": 1}, [["colour"]], "colour of 1", "", 7, -7, 0, 0.5, True, None):
-        yield path, wrong
-    if isinstance(value, dict):
-        yield path, value | {"colour": "red"}
-        for key, inner in value.items():
-            yield path, {name: one for name, one in value.items() if name != key}
-            yield from changed(inner, (*path, key))
-    if isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from changed(inner, (*path, number))
-
-
-def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    if not path:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[path[0]] = put(value[path[0]], path[1:], new)
-    return copy
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -145,7 +145,12 @@ def _percentages(source: Source, parent: Queue, shares: Guarantees, draft: Draft
     """Percentages with three decimals that sum to exactly 100; gives the parts of the parent."""
     claims = [child.own.weight for child in parent.children]
     why = "its part of the siblings' weights"
-    if shares and any(_bounded(source, child) for child in parent.children):
+    default = source.settings.allocations.queue_max_share_default
+    bounded = any(
+        child.own.min_share is not None or (child.own.max_share or default) is not None
+        for child in parent.children
+    )
+    if shares and bounded:  # more than weights decides what they are entitled to
         claims = [float(shares[child.name][0]) for child in parent.children]
         why = "its part of the memory that its siblings get together on this cluster, by weight"
         why += ", minimum and maximum"
@@ -157,13 +162,6 @@ def _percentages(source: Source, parent: Queue, shares: Guarantees, draft: Draft
     if not any(steps) or zero_parent:
         draft.set_queue(parent.path, "allow-zero-capacity-sum", "true")
     return [step / _WHOLE for step in steps]
-
-
-def _bounded(source: Source, queue: Queue) -> bool:
-    """Whether more than its weight decides what a queue is entitled to."""
-    own = queue.own
-    maximum = own.max_share or source.settings.allocations.queue_max_share_default
-    return own.min_share is not None or maximum is not None
 
 
 def draft_capacity(draft: Draft, queue: Queue) -> str:

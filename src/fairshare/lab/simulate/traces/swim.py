@@ -54,18 +54,11 @@ def _jobs(file: Path) -> Iterator[TraceJob]:
             damaged(file, number, reason)
             continue
         submit_s, _, read_bytes, shuffled, written = map(int, columns[1:])
-        yield TraceJob(
-            number, columns[0], submit_s * 1000, "facebook", _groups(read_bytes, shuffled, written)
-        )
-
-
-def _groups(read_bytes: int, shuffled: int, written: int) -> tuple[TraceGroup, ...]:
-    maps = _count(read_bytes, BLOCK_BYTES)
-    groups = (_group("map", maps, read_bytes),)
-    if not shuffled and not written:
-        return groups
-    reduces = _count(max(shuffled, written), REDUCE_BYTES)
-    return (*groups, _group("reduce", reduces, shuffled + written, after=("map",)))
+        groups = [_group("map", _count(read_bytes, BLOCK_BYTES), read_bytes)]
+        if shuffled or written:
+            reduces = _count(max(shuffled, written), REDUCE_BYTES)
+            groups.append(_group("reduce", reduces, shuffled + written, after=("map",)))
+        yield TraceJob(number, columns[0], submit_s * 1000, "facebook", tuple(groups))
 
 
 def _count(amount: int, each: int) -> int:
