@@ -3,12 +3,12 @@
 Each on a simulation's clock, and preemption and lifetimes on a server's own too.
 """
 
-import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.waiting import until_state
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import (
@@ -273,13 +273,6 @@ def live_server(given: CapacitySettings, directory: Path) -> LiveServer:
     return LiveServer(live, lambda settings, path: engine)
 
 
-async def until(server: LiveServer, condition) -> None:
-    version = -1
-    async with asyncio.timeout(20):
-        while not condition():
-            version = await server.service.changed(version, 5.0)
-
-
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_on_a_server_a_starved_queue_gets_its_share_back(tmp_path):
@@ -287,10 +280,10 @@ async def test_on_a_server_a_starved_queue_gets_its_share_back(tmp_path):
     await server.start("http://127.0.0.1:1")
     state = server.service.state
     await server.service.ask(submission("root.a", 4))
-    await until(server, lambda: len(state.running) == 4)
+    await until_state(server, lambda: len(state.running) == 4)
     await server.service.ask(submission("root.b", 2))
     asked_ms = state.applications[2].submitted_ms
-    await until(server, lambda: state.applications[2].used == SHARE)
+    await until_state(server, lambda: state.applications[2].used == SHARE)
     records = list(server.journal.records())
     await server.close()
     marked_ms, killed_ms = instants(records, ContainerMarked)[0], preempted_ms(records)[0]
@@ -311,7 +304,7 @@ async def test_a_server_remembers_over_a_restart_when_an_application_must_end(tm
     server = live_server(settings(50, 200), tmp_path / "state")
     await server.start("http://127.0.0.1:1")
     application = server.service.state.applications[1]
-    await until(server, lambda: application.over)
+    await until_state(server, lambda: application.over)
     await server.close()
     assert application.state == ApplicationState.KILLED
     assert expires_ms <= application.finished_ms

@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.waiting import until_state
 
 from fairshare.core.manager.resource_manager import ResourceManager
 from fairshare.core.model.events import ContainerCompleted, ContainerMarked
@@ -89,20 +90,13 @@ async def test_on_a_server_a_starved_queue_waits_for_its_timeout_and_not_longer(
     await server.start("http://127.0.0.1:1")
     state = server.service.state
     await server.service.ask(submission("root.a", 4))
-    await until(server, lambda: len(state.running) == 4)
+    await until_state(server, lambda: len(state.running) == 4)
     await asyncio.sleep(0.6)  # longer than the timeout: all that time nobody is starved
     await server.service.ask(submission(queue, 2))
     asked_ms = state.applications[2].submitted_ms
-    await until(server, lambda: state.applications[2].used == SHARE)
+    await until_state(server, lambda: state.applications[2].used == SHARE)
     records = list(server.journal.records())
     await server.close()
     marked_ms, killed_ms = first_ms(records, ContainerMarked), first_ms(records, ContainerCompleted)
     assert asked_ms + 400 <= marked_ms < asked_ms + 30_000  # how busy the machine is, nobody knows
     assert marked_ms + 100 <= killed_ms < marked_ms + 30_000
-
-
-async def until(server: LiveServer, condition) -> None:
-    version = -1
-    async with asyncio.timeout(60):
-        while not condition():
-            version = await server.service.changed(version, 5.0)

@@ -18,7 +18,7 @@ from fairshare.api.values import Amounts
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.identifiers import ApplicationId, application_name, container_name
-from fairshare.core.model.nodes import MANY_FAILURES, Drain, Node
+from fairshare.core.model.nodes import MANY_FAILURES, Node
 from fairshare.core.model.resources import Resource, ResourceTypes, subtract
 from fairshare.core.model.tasks import GroupProgress as TaskGroupProgress
 from fairshare.core.schedulers.protocol import Scheduler, State, Steps
@@ -193,7 +193,7 @@ def node_row(state: State, node: Node) -> NodeRow:
         label=state.label_of(node),
         state=state_of(state, node),
         health_report=health_report_of(state, node.name),
-        leaves_ms=deadline_of(drain),
+        leaves_ms=None if drain is None else drain.deadline_ms,
         host=node.host,
     )
 
@@ -218,11 +218,6 @@ def state_of(state: State, node: Node) -> str:
     if drain.deadline_ms is not None:
         return "DECOMMISSIONING"
     return "DRAINING" if node.occupants else "DRAINED"
-
-
-def deadline_of(drain: Drain | None) -> int | None:
-    """When a node leaves at the latest (ms); None if it stays."""
-    return None if drain is None else drain.deadline_ms
 
 
 def group_view(progress: TaskGroupProgress) -> GroupProgress:

@@ -1,11 +1,11 @@
 """The configuration of a running server: looked after, read again, never half in force."""
 
-import asyncio
 import logging
 from pathlib import Path
 
 import msgspec
 import pytest
+from tests.waiting import until
 
 from fairshare.core.model.events import ConfigurationLoaded
 from fairshare.core.model.inputs import LoadConfiguration
@@ -103,12 +103,6 @@ def reported():
     logger.addHandler(lines)
     yield lines
     logger.removeHandler(lines)
-
-
-async def until(condition) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def weights(server: LiveServer) -> dict[str, float]:

@@ -5,6 +5,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from fairshare.errors import InputError
 from fairshare.runtime.recovery import Position
@@ -30,11 +31,6 @@ async def follower(tmp_path, monkeypatch):
 
 async def ask(follower, caller, number):
     return await follower.ask(caller, Prove(number), int)
-
-
-async def until(condition):
-    while not condition():
-        await asyncio.sleep(0.01)
 
 
 async def test_the_flood_of_one_caller_does_not_hold_up_another(follower, tmp_path):

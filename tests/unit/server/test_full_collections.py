@@ -6,6 +6,7 @@ import weakref
 import msgspec
 import pytest
 from tests.garbage import left_for_the_collector
+from tests.waiting import until_state
 
 from fairshare.core.model.inputs import (
     FinishApplication,
@@ -18,7 +19,7 @@ from fairshare.core.model.work import Command, ContainerRequest, TaskGroup
 from fairshare.server.full_collections import collect, has_doubled
 from fairshare.settings.shell import RetentionSettings
 
-from .test_server import DRIVER, until
+from .test_server import DRIVER
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -35,27 +36,27 @@ async def live(server, engine):
     applications = server.service.state.applications
     known = len(engine.orders)
     await server.service.ask(FOUR_TASKS)
-    await until(server, lambda: len(engine.orders) == known + 4)
+    await until_state(server, lambda: len(engine.orders) == known + 4)
     for exit_code, container in enumerate(list(engine.orders)[known:]):
         engine.end(container, exit_code % 2)
-    await until(server, lambda: len(engine.orders) == known + 6)
+    await until_state(server, lambda: len(engine.orders) == known + 6)
     for container in list(engine.live):
         engine.end(container)
-    await until(server, lambda: next(reversed(applications.values())).over)
+    await until_state(server, lambda: next(reversed(applications.values())).over)
 
     await server.service.ask(FOUR_TASKS)
-    await until(server, lambda: len(engine.orders) == known + 10)
+    await until_state(server, lambda: len(engine.orders) == known + 10)
     await server.service.ask(KillApplication(next(reversed(applications))))
-    await until(server, lambda: not engine.live)
+    await until_state(server, lambda: not engine.live)
 
     await server.service.ask(DRIVER)
-    await until(server, lambda: len(engine.orders) == known + 11)
+    await until_state(server, lambda: len(engine.orders) == known + 11)
     number = next(reversed(applications))
     await server.service.ask(MasterRegistered(number))
     await server.service.ask(RequestContainers(number, (ContainerRequest(2, (256, 1)),)))
-    await until(server, lambda: len(applications[number].containers) == 3)
+    await until_state(server, lambda: len(applications[number].containers) == 3)
     await server.service.ask(FinishApplication(number))
-    await until(server, lambda: applications[number].over)
+    await until_state(server, lambda: applications[number].over)
     await server.retention.forget()
     assert not applications
 

@@ -5,6 +5,7 @@ import hashlib
 import msgspec
 import pytest
 from click.testing import CliRunner
+from tests.waiting import until_state
 
 from fairshare.cli.verbs import fairshare as command_line
 from fairshare.core.model.inputs import KillApplication, SubmitApplication
@@ -13,7 +14,7 @@ from fairshare.errors import InputError
 from fairshare.server.payloads import Payloads
 from fairshare.server.server import LiveServer
 
-from .test_server import launched, restarted, until
+from .test_server import launched, restarted
 
 pytestmark = pytest.mark.anyio
 
@@ -56,10 +57,10 @@ async def test_a_file_goes_when_the_last_application_that_needs_it_is_over(serve
     first, _ = await launched(server, engine, 2)
     assert files(server) == {DIGEST}
     engine.end(first)
-    await until(server, lambda: server.service.state.applications[1].over)
+    await until_state(server, lambda: server.service.state.applications[1].over)
     assert files(server) == {DIGEST}
     await server.service.ask(KillApplication(2, "ann"))
-    await until(server, lambda: server.service.state.applications[2].over)
+    await until_state(server, lambda: server.service.state.applications[2].over)
     assert files(server) == set()
     assert engine.forgotten == [DIGEST]
 
@@ -83,7 +84,7 @@ async def test_variables_that_are_not_recorded_survive_a_restart_and_go_with_the
     try:
         assert (server.directory.path / variables.file).read_bytes() == private
         await server.service.ask(KillApplication(1, "ann"))
-        await until(server, lambda: server.service.state.applications[1].over)
+        await until_state(server, lambda: server.service.state.applications[1].over)
         assert files(server) == set()
     finally:
         await server.close()
@@ -108,7 +109,7 @@ async def test_a_start_deletes_unreferenced_payloads_and_keeps_the_needed_ones(s
     try:
         assert files(server) == {DIGEST}
         await server.service.ask(KillApplication(1, "ann"))
-        await until(server, lambda: server.service.state.applications[1].over)
+        await until_state(server, lambda: server.service.state.applications[1].over)
         assert files(server) == set()
     finally:
         await server.close()

@@ -1,9 +1,9 @@
 """The pools file of MapReduce's Fair Scheduler, edited while a server runs."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 from fairshare.server.server import LiveServer
 from fairshare.server.settings import Overrides, read_settings
@@ -33,12 +33,6 @@ def minimum_of(server: LiveServer) -> int:
     (found,) = [view for view in server.service.views.queues if view.name == "root.a"]
     assert found.pool is not None
     return found.pool.maps.min_share
-
-
-async def until(condition) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 async def test_an_edited_file_is_in_force_and_a_broken_one_is_reported(

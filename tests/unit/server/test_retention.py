@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.waiting import until_state
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.invariants import check
@@ -23,7 +24,7 @@ from fairshare.server.retention import FinishedApplications, copied_snapshot
 from fairshare.server.server import LiveServer
 from fairshare.settings.shell import RetentionSettings
 
-from .test_server import launched, until
+from .test_server import launched
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +48,7 @@ async def run(server, engine, count, submission=ONE_TASK):
         await server.service.ask(submission)
         container = (await launched(server, engine, before + 1))[-1]
         engine.end(container)
-        await until(server, lambda: next(reversed(applications.values())).over)
+        await until_state(server, lambda: next(reversed(applications.values())).over)
 
 
 async def restarted(settings, engine):
@@ -136,7 +137,7 @@ async def test_a_server_goes_on_from_a_snapshot_and_the_records_behind_it(server
     applications = following.service.state.applications
     assert len(applications) == 2
     engine.end(first)
-    await until(following, lambda: applications[1].over)
+    await until_state(following, lambda: applications[1].over)
     assert not applications[2].over
     (view,) = following.service.views.containers(applications[1])
     assert (view.state, view.peak_memory_mb) == ("COMPLETE", 7)

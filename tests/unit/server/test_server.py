@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.waiting import until_state
 
 from fairshare.core.model.events import ApplicationState
 from fairshare.core.model.inputs import (
@@ -22,6 +23,7 @@ from fairshare.engines.protocol import NodeOffer
 from fairshare.errors import ConfigurationError, EngineError, InputError, JournalError
 from fairshare.server import server as server_module
 from fairshare.server.server import LiveServer
+from fairshare.server.settings import LiveSettings
 
 pytestmark = pytest.mark.anyio
 
@@ -31,17 +33,9 @@ ONE_TASK = SubmitApplication(
 DRIVER = SubmitApplication("ann", master=(256, 1), driver=Command(("drive",)))
 
 
-async def until(server: LiveServer, condition) -> None:
-    """Wait until a condition of the state holds."""
-    async with asyncio.timeout(60):
-        version = -1
-        while not condition():
-            version = await server.service.changed(version, 5.0)
-
-
 async def launched(server: LiveServer, engine, count: int = 1) -> list[int]:
     """The containers that were ordered, once there are so many."""
-    await until(server, lambda: len(engine.orders) >= count)
+    await until_state(server, lambda: len(engine.orders) >= count)
     return list(engine.orders)
 
 
@@ -49,6 +43,16 @@ async def restarted(settings, engine) -> LiveServer:
     server = LiveServer(settings, lambda settings, path: engine)
     await server.start("http://127.0.0.1:2")
     return server
+
+
+async def left_running(settings: LiveSettings, engine) -> tuple[LiveSettings, int]:
+    """The settings of a server that left a task running when it ended, and its container."""
+    settings = msgspec.structs.replace(settings, stop_containers=False)
+    server = await restarted(settings, engine)
+    await server.service.ask(ONE_TASK)
+    (container,) = await launched(server, engine)
+    await server.close()
+    return settings, container
 
 
 async def test_a_task_is_run_and_its_application_finishes(server, engine):
@@ -60,7 +64,7 @@ async def test_a_task_is_run_and_its_application_finishes(server, engine):
     assert "FAIRSHARE_TOKEN" not in order.environment
     engine.end(container)
     application = server.service.state.applications[1]
-    await until(server, lambda: application.over)
+    await until_state(server, lambda: application.over)
     assert application.state is ApplicationState.FINISHED
     (view,) = server.service.views.containers(application)
     assert (view.state, view.exit_code, view.group, view.task) == ("COMPLETE", 0, "t", 0)
@@ -90,7 +94,7 @@ async def test_a_driver_gets_the_token_of_its_attempt_and_its_containers_get_non
     await server.service.ask(MasterRegistered(1))
     await server.service.ask(RequestContainers(1, (ContainerRequest(1, (128, 1)),)))
     application = server.service.state.applications[1]
-    await until(server, lambda: len(application.containers) == 2)
+    await until_state(server, lambda: len(application.containers) == 2)
     (granted,) = set(application.containers) - {master}
     await server.service.ask(LaunchContainer(1, granted, Command(("work",))))
     await launched(server, engine, 2)
@@ -123,7 +127,7 @@ async def test_a_restart_adopts_what_runs_and_goes_on_with_the_numbers(settings,
     await server.service.ask(ONE_TASK)
     assert list(state.applications) == [1, 2]
     engine.end(container)
-    await until(server, lambda: state.applications[1].over)
+    await until_state(server, lambda: state.applications[1].over)
     assert state.applications[1].state is ApplicationState.FINISHED
     assert next(iter(engine.orders)) == container
     await server.close()
@@ -132,11 +136,7 @@ async def test_a_restart_adopts_what_runs_and_goes_on_with_the_numbers(settings,
 async def test_a_container_that_ended_while_the_server_was_down_is_settled_as_it_ended(
     settings, engine
 ):
-    settings = msgspec.structs.replace(settings, stop_containers=False)
-    server = await restarted(settings, engine)
-    await server.service.ask(ONE_TASK)
-    (container,) = await launched(server, engine)
-    await server.close()
+    settings, container = await left_running(settings, engine)
     engine.live.clear()
     engine.at_start = [ContainerExited(container, 0, "", 3, 4)]
 
@@ -148,11 +148,7 @@ async def test_a_container_that_ended_while_the_server_was_down_is_settled_as_it
 
 
 async def test_an_exit_that_no_server_recorded_is_asked_of_the_engine(settings, engine):
-    settings = msgspec.structs.replace(settings, stop_containers=False)
-    server = await restarted(settings, engine)
-    await server.service.ask(ONE_TASK)
-    (container,) = await launched(server, engine)
-    await server.close()
+    settings, container = await left_running(settings, engine)
     engine.live.clear()
     engine.exits[container] = ContainerExited(container, 0, "", 5, 6)
 
@@ -164,18 +160,14 @@ async def test_an_exit_that_no_server_recorded_is_asked_of_the_engine(settings, 
 
 
 async def test_a_container_that_is_lost_without_a_trace_runs_again(settings, engine):
-    settings = msgspec.structs.replace(settings, stop_containers=False)
-    server = await restarted(settings, engine)
-    await server.service.ask(ONE_TASK)
-    await launched(server, engine)
-    await server.close()
+    settings, _ = await left_running(settings, engine)
     engine.live.clear()
 
     server = await restarted(settings, engine)
     _, again = await launched(server, engine, 2)
     engine.end(again)
     application = server.service.state.applications[1]
-    await until(server, lambda: application.over)
+    await until_state(server, lambda: application.over)
     task = next(server.service.views.tasks(application))
     assert (task.state, task.attempts) == (TaskState.SUCCEEDED, 2)
     assert server.service.views.groups(application)[0].failed == 0
@@ -183,11 +175,7 @@ async def test_a_container_that_is_lost_without_a_trace_runs_again(settings, eng
 
 
 async def test_a_node_that_is_not_offered_any_more_is_lost_with_what_ran_there(settings, engine):
-    settings = msgspec.structs.replace(settings, stop_containers=False)
-    server = await restarted(settings, engine)
-    await server.service.ask(ONE_TASK)
-    (container,) = await launched(server, engine)
-    await server.close()
+    settings, container = await left_running(settings, engine)
     engine.offers = (msgspec.structs.replace(engine.offers[0], node="n2"),)
 
     server = await restarted(settings, engine)
@@ -199,11 +187,7 @@ async def test_a_node_that_is_not_offered_any_more_is_lost_with_what_ran_there(s
 
 
 async def test_nodes_that_register_by_themselves_are_kept_until_they_return(settings, engine):
-    settings = msgspec.structs.replace(settings, stop_containers=False)
-    first = await restarted(settings, engine)
-    await first.service.ask(ONE_TASK)
-    (container,) = await launched(first, engine)
-    await first.close()
+    settings, container = await left_running(settings, engine)
     engine.nodes_register, engine.live = True, set()
     second = await restarted(settings, engine)
     state = second.service.state
@@ -246,11 +230,7 @@ async def test_ending_stops_containers_and_their_tasks_wait_for_the_next_server(
 
 
 async def test_a_server_that_never_started_records_nothing_and_stops_nothing(settings, engine):
-    kept = msgspec.structs.replace(settings, stop_containers=False)
-    server = await restarted(kept, engine)
-    await server.service.ask(ONE_TASK)
-    (container,) = await launched(server, engine)
-    await server.close()
+    kept, container = await left_running(settings, engine)
 
     await LiveServer(settings, lambda settings, path: engine).close()
     assert engine.closed is False
@@ -314,7 +294,7 @@ async def test_the_log_describes_events_in_words(server, engine):
     await server.service.ask(ONE_TASK)
     (container,) = await launched(server, engine)
     engine.end(container, 3, "it said\nno")
-    await until(server, lambda: len(engine.orders) == 2)
+    await until_state(server, lambda: len(engine.orders) == 2)
     await server.service.ask(KillApplication(1))
     lines = server.directory.log.read_text().splitlines()
     assert any("submitted by ann to root.ann: work" in line for line in lines)
@@ -342,7 +322,7 @@ async def test_files_are_deleted_when_their_application_is_forgotten(
         await server.service.ask(ONE_TASK)
         container = (await launched(server, engine, number))[-1]
         engine.end(container)
-        await until(server, lambda n=number: server.service.state.applications[n].over)
+        await until_state(server, lambda n=number: server.service.state.applications[n].over)
     name = f"application_{server.service.state.epoch_ms}_0001"
     async with asyncio.timeout(60):
         while engine.pruned != [name]:

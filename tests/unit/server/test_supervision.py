@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from tests.waiting import until
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.errors import InputError, JournalError
@@ -11,12 +12,6 @@ from fairshare.server import supervision
 from fairshare.server.supervision import Supervisor
 
 pytestmark = pytest.mark.anyio
-
-
-async def until(condition) -> None:
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 async def test_work_that_fails_is_started_again_and_shown_until_it_is_well(caplog):

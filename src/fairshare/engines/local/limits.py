@@ -20,7 +20,7 @@ from typing import NamedTuple
 from fairshare.documents.sizes import MEBIBYTE
 from fairshare.engines.local import groups
 from fairshare.engines.local.gpus.fence import GpuFence
-from fairshare.engines.local.hierarchies import Hierarchies, Hierarchy
+from fairshare.engines.local.hierarchies import Hierarchies
 from fairshare.engines.local.launch import GroupPlan
 from fairshare.engines.local.outcome import ABORTED, StartFailure
 from fairshare.errors import EngineError
@@ -68,7 +68,8 @@ class Limits:
         self._process_limit = process_limit
         self._processes = hierarchies.processes if process_limit else None
         self._fence = fence or GpuFence()
-        self._bases = {one: str(one.base(name)) for one in self._hierarchies()}
+        used = (self._memory, self._cpu, self._kill, self._processes, self._fence.hierarchy)
+        self._bases = {one: str(one.base(name)) for one in used if one is not None}
         self.notes = hierarchies.notes
 
     @property
@@ -161,19 +162,6 @@ class Limits:
                 raise StartFailure(
                     ABORTED, f"the GPUs of others cannot be closed to it: {cause(error)}"
                 ) from error
-
-    def _hierarchies(self) -> Sequence[Hierarchy]:
-        unique: list[Hierarchy] = []
-        for hierarchy in (
-            self._memory,
-            self._cpu,
-            self._kill,
-            self._processes,
-            self._fence.hierarchy,
-        ):
-            if hierarchy is not None and hierarchy not in unique:
-                unique.append(hierarchy)
-        return unique
 
 
 def niceness(vcores: int, all_vcores: int) -> int:

@@ -48,7 +48,8 @@ def divided(since_ms: int, until_ms: int, unit: Literal["month", "day"]) -> list
     while start_ms < until_ms:
         if len(periods) == most:
             raise ValueError(f"the period has more than {most} {unit}s: ask for a shorter one")
-        moment = _local(start_ms)
+        # As clocks on the wall show it.
+        moment = datetime.fromtimestamp(start_ms / 1_000, UTC).astimezone().replace(tzinfo=None)
         day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
         if unit == "month":
             label = f"{moment:%Y-%m}"
@@ -60,11 +61,6 @@ def divided(since_ms: int, until_ms: int, unit: Literal["month", "day"]) -> list
         periods.append(Period(label, start_ms, end_ms))
         start_ms = end_ms
     return periods
-
-
-def _local(at_ms: int) -> datetime:
-    """An instant as clocks on the wall show it."""
-    return datetime.fromtimestamp(at_ms / 1_000, UTC).astimezone().replace(tzinfo=None)
 
 
 MAX_ROWS: Final = 100_000

@@ -331,7 +331,10 @@ class Debts:
             if label == gap.label:
                 of_group = (one for one in reasons if one.group == number)
                 reason = next((one for one in of_group if one.cause in OF_PAUSED_GANGS), None)
-                cause = OwedCause.GANG if reason is None else cause_of_gang(reason)
+                cause = OwedCause.GANG
+                if reason is not None:
+                    # The first limit that leaves too little for the whole gang, if there is one.
+                    cause = OF_LIMITS[(*reason.also, reason)[0].cause]
                 self._take(gap, Claim(cause, application, lacks, reason))
 
     def _claim_ask(
@@ -531,12 +534,6 @@ def reaches(used: Resource, share: Resource, whole: Resource, counted: int) -> b
             largest_used = max(largest_used, used[place] / whole[place])
             largest_share = max(largest_share, share[place] / whole[place])
     return largest_used >= largest_share
-
-
-def cause_of_gang(reason: Reason) -> OwedCause:
-    """The cause of a gang that does not request its containers: the first limit that leaves too
-    little for all of them, if there is one."""
-    return OF_LIMITS[(*reason.also, reason)[0].cause]
 
 
 class OwedPart(OwedPartFields[ApplicationId], frozen=True):

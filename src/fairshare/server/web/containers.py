@@ -290,19 +290,12 @@ async def stop_container(request: Request) -> Response:
     application = server.service.state.applications[application_of(container)]
     if caller_of(request, body.user) != application.user:
         await check_administrator(request, body, application.queue)
-    if not is_launched(request, container):
+    if container not in application.attempt.launched:
         raise InputError(
             "not-running", f"nothing runs in {request.path_params['container']} (any more, or yet)"
         )
     server.engine.stop(container)
     return answer(ContainerStopping(request.path_params["container"]), 202)
-
-
-def is_launched(request: Request, container: ContainerId) -> bool:
-    """Whether a container was launched and has not ended."""
-    state = server_of(request).service.state
-    application = state.applications[container >> 40]
-    return container in application.attempt.launched
 
 
 def read_part(path: Path, offset: int, limit: int) -> tuple[bytes, int]:

@@ -81,7 +81,8 @@ async def show_timeline(request: Request) -> Response:
                     allocated_ms=record.allocated_ms,
                     running_ms=record.running_ms,
                     finished_ms=record.finished_ms,
-                    outcome=outcome_of(record),
+                    outcome=record.outcome
+                    or ("starting" if record.running_ms is None else "running"),
                 )
                 for record in shown
             ),
@@ -109,11 +110,6 @@ async def show_efficiency(request: Request) -> Response:
         if record.finished_ms is not None
     ]
     return answer(efficiency_of(uses))
-
-
-def outcome_of(record: ContainerRecord) -> str:
-    """The state of a container, or its outcome, in one or two words."""
-    return record.outcome or ("starting" if record.running_ms is None else "running")
 
 
 def running_steps(records: Iterable[ContainerRecord]) -> list[tuple[int, int]]:

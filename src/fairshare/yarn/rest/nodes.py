@@ -175,7 +175,8 @@ async def resize_node(request: Request, caller: Caller) -> Answer:
     check_administrator(gateway, caller)
     body = first_object(await read_object(request, "resourceOption"), "resourceOption")
     check_node_id(wanted)
-    node = find_node(gateway, wanted)
+    known = gateway.scheduler.state.nodes.items()
+    node = next((node for name, node in known if gateway.node_address(name) == wanted), None)
     if node is None:
         raise not_found(f"nodeId, {wanted}, is not found")
     asked = body.get("resource")
@@ -197,14 +198,6 @@ def check_node_id(text: str) -> None:
         raise wrong_argument(f"Invalid NodeId [{text}]. Expected host:port")
     if not port.isdigit():
         raise wrong_argument(f"Invalid port: {port}")
-
-
-def find_node(gateway: Gateway, node_id: str) -> Node | None:
-    """A registered node, by its identifier."""
-    for name, node in gateway.scheduler.state.nodes.items():
-        if gateway.node_address(name) == node_id:
-            return node
-    return None
 
 
 def all_nodes(gateway: Gateway) -> list[NodeInfo]:

@@ -45,7 +45,6 @@ from fairshare.yarn.rpc.wire.messages import (
     HAServiceStateProto,
     MonitorHealthRequestProto,
     RefreshNodesRequestProto,
-    RefreshQueuesRequestProto,
     RefreshUserToGroupsMappingsRequestProto,
     RemoveFromClusterNodeLabelsRequestProto,
     ReplaceLabelsOnNodeRequestProto,
@@ -92,11 +91,11 @@ class Administration:
         methods: dict[str, Answering] = {
             "refreshQueues": self.refresh_queues,
             "refreshNodes": self.refresh_nodes,
-            "refreshSuperUserGroupsConfiguration": self.refresh_files,
+            "refreshSuperUserGroupsConfiguration": self.refresh_queues,
             "refreshUserToGroupsMappings": self.refresh_groups,
-            "refreshAdminAcls": self.refresh_files,
-            "refreshClusterMaxPriority": self.refresh_files,
-            "refreshNodesResources": self.refresh_files,
+            "refreshAdminAcls": self.refresh_queues,
+            "refreshClusterMaxPriority": self.refresh_queues,
+            "refreshNodesResources": self.refresh_queues,
             "getGroupsForUser": self.groups,
             "updateNodeResource": self.resize,
             "addToClusterNodeLabels": self.add_labels,
@@ -138,18 +137,15 @@ class Administration:
 
     # Files.
 
-    async def refresh_queues(self, caller: Caller, request: RefreshQueuesRequestProto) -> None:
-        """refreshQueues: reads all files again; nothing changes if one has an error."""
+    async def refresh_queues(self, caller: Caller, request: object) -> None:
+        """refreshQueues, and all that reads a part of the files in Hadoop: reads all files again;
+        nothing changes if one has an error."""
         try:
             await self._gateway.server.configuration.refresh()
         except ConfigurationError as error:
             raise RpcError(YARN, str(error)) from None
         except InputError as error:
             raise rpc_error(error) from None
-
-    async def refresh_files(self, caller: Caller, request: Any) -> None:
-        """What reads a part of the files again reads all of them here."""
-        await self.refresh_queues(caller, request)
 
     async def refresh_groups(
         self, caller: Caller, request: RefreshUserToGroupsMappingsRequestProto

@@ -28,6 +28,7 @@ from fairshare.core.model.identifiers import (
     NUMBER_MASK,
     ContainerId,
     application_of,
+    attempt_name,
     attempt_of,
     number_of,
 )
@@ -167,11 +168,7 @@ def _released(
                 INVALID_CONTAINER_RELEASE,
                 f"Cannot release container : {records.container_text(message)} not belonging to"
                 " this application attempt : "
-                + records.attempt_text(
-                    records.attempt_id_message(
-                        state.epoch_ms, application.id, application.attempt.number
-                    )
-                ),
+                + attempt_name(state.epoch_ms, application.id, application.attempt.number),
             )
         if container in application.containers:
             found[container] = None
@@ -186,14 +183,12 @@ def _check_scheduling_requests(
     request: AllocateRequestProto, application: Application, state: State
 ) -> None:
     if request.scheduling_requests:
-        attempt = records.attempt_id_message(
-            state.epoch_ms, application.id, application.attempt.number
-        )
+        name = attempt_name(state.epoch_ms, application.id, application.attempt.number)
         raise RpcError(
             YARN,
-            "Found non empty SchedulingRequest of AllocateRequest for application="
-            f"{records.attempt_text(attempt)}, but placement constraints are not supported by this"
-            " ResourceManager; ask by ResourceRequest",
+            f"Found non empty SchedulingRequest of AllocateRequest for application={name}, but"
+            " placement constraints are not supported by this ResourceManager; ask by"
+            " ResourceRequest",
         )
 
 

@@ -29,10 +29,10 @@ from fairshare.yarn.rpc.reports import (
     AttemptReports,
     LabelReports,
     MasterToken,
+    Queues,
     application_report,
     node_report,
     queue_acls,
-    queue_info,
     report_of_container,
 )
 from fairshare.yarn.rpc.user_calls import Denied, audited, caller_of, rpc_error
@@ -400,9 +400,8 @@ class Clients:
     ) -> GetQueueInfoResponseProto:
         """getQueueInfo: with the applications in the queue and below that the caller may view. Of a
         queue that does not exist the answer is empty."""
-        name = request.queueName
-        info = queue_info(
-            self._gateway, name, children=request.includeChildQueues, recursive=request.recursive
+        info = Queues(self._gateway).info(
+            request.queueName, children=request.includeChildQueues, recursive=request.recursive
         )
         if info is None:
             return GetQueueInfoResponseProto()

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from fairshare.core.model.applications import Application
 from fairshare.core.model.events import ContainerCompleted, Event
-from fairshare.core.model.identifiers import ContainerId
+from fairshare.core.model.identifiers import ContainerId, application_name, attempt_name
 from fairshare.core.model.inputs import (
     ContainerExited,
     Input,
@@ -158,9 +158,7 @@ class Masters:
                 raise RpcError(
                     INVALID_MASTER_REQUEST,
                     "Application Master is already registered : "
-                    + records.application_text(
-                        records.application_id_message(self._state.epoch_ms, application.id)
-                    ),
+                    + application_name(self._state.epoch_ms, application.id),
                 )
             again = application.attempt.registered
             if again:
@@ -216,12 +214,10 @@ class Masters:
         application = self._attempt(context)
         deliveries = self.deliveries.get(application.id)
         if deliveries is None or not deliveries.registered:
-            name = records.application_text(
-                records.application_id_message(self._state.epoch_ms, application.id)
-            )
             raise RpcError(
                 MASTER_NOT_REGISTERED,
-                "Application Master is trying to unregister before registering for: " + name,
+                "Application Master is trying to unregister before registering for: "
+                + application_name(self._state.epoch_ms, application.id),
             )
         deliveries.heard_ms = self._ticks_ms()
         if application.attempt.unregistered is None:
@@ -271,9 +267,7 @@ class Masters:
             heard_ms, master = deliveries.heard_ms, deliveries.master
             if heard_ms is not None and master is not None and now_ms - heard_ms > expiry_ms:
                 deliveries.heard_ms = None
-                name = records.attempt_text(
-                    records.attempt_id_message(self._state.epoch_ms, number, deliveries.attempt)
-                )
+                name = attempt_name(self._state.epoch_ms, number, deliveries.attempt)
                 reason = f"ApplicationMaster for attempt {name} timed out"
                 _log.warning("%s", reason)
                 self._service.observe([ContainerExited(master, NO_EXIT, reason)])
@@ -314,14 +308,12 @@ class Masters:
     def _registered(self, application: Application) -> Deliveries:
         deliveries = self.deliveries.get(application.id)
         if deliveries is None or not deliveries.registered:
-            attempt = records.attempt_id_message(
-                self._state.epoch_ms, application.id, application.attempt.number
-            )
+            number = application.attempt.number
+            name = attempt_name(self._state.epoch_ms, application.id, number)
             raise RpcError(
                 MASTER_NOT_REGISTERED,
-                "AM is not registered for known application attempt: "
-                f"{records.attempt_text(attempt)} or RM had restarted after AM registered. AM"
-                " should re-register.",
+                f"AM is not registered for known application attempt: {name} or RM had restarted"
+                " after AM registered. AM should re-register.",
             )
         return deliveries
 
@@ -334,14 +326,11 @@ class Masters:
             return None
         if response_id + 1 == deliveries.answers:
             return deliveries.answer
-        attempt = records.attempt_id_message(
-            self._state.epoch_ms, application.id, application.attempt.number
-        )
+        name = attempt_name(self._state.epoch_ms, application.id, application.attempt.number)
         raise RpcError(
             INVALID_MASTER_REQUEST,
-            "Invalid responseId in AllocateRequest from application attempt:"
-            f" {records.attempt_text(attempt)}, expect responseId to be {deliveries.answers}, but"
-            f" get {response_id}",
+            f"Invalid responseId in AllocateRequest from application attempt: {name}, expect"
+            f" responseId to be {deliveries.answers}, but get {response_id}",
         )
 
     async def _allocate_in_turn(

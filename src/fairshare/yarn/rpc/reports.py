@@ -416,16 +416,7 @@ _SUBMIT = QueueACLProto.Value("QACL_SUBMIT_APPLICATIONS")
 _ADMINISTER = QueueACLProto.Value("QACL_ADMINISTER_QUEUE")
 
 
-def queue_info(
-    gateway: Gateway, name: str, *, children: bool, recursive: bool
-) -> QueueInfoProto | None:
-    """The QueueInfoProto of a queue; None: there is no such queue. `children`: with its children;
-    `recursive`: and with theirs.
-    """
-    return _Queues(gateway).info(name, children=children, recursive=recursive)
-
-
-class _Queues:
+class Queues:
     """The queues of one moment, with the applications of each and of those below it."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -439,7 +430,9 @@ class _Queues:
                 queue = queue.rpartition(".")[0]
 
     def info(self, name: str, *, children: bool, recursive: bool) -> QueueInfoProto | None:
-        """The QueueInfoProto of a queue."""
+        """The QueueInfoProto of a queue; None: there is no such queue. `children`: with its
+        children; `recursive`: and with theirs.
+        """
         report = self._reports(name)
         if report is None:
             return None

@@ -113,12 +113,13 @@ class _Queues:
         tested = self.context.master_limits.of_leaf(queue.name)
         fresh = sums.runnable - sums.active
         minimum = queue.min_share
-        limits = None if any(minimum) else (state.settings.minimum_allocation, self.most_allowed())
+        settings = state.settings
+        limits = (settings.minimum_allocation, settings.maximum_allocation)
         container = self.container_of(queue.name)
         made = FairQueueInfo(
             type_="fairSchedulerLeafQueueInfo" if queue.leaf else UNSET,
             maxApps=min(queue.max_running, NO_LIMIT),
-            minResources=resource_info(state.types, minimum, limits),
+            minResources=resource_info(state.types, minimum, None if any(minimum) else limits),
             maxResources=self.resource(smallest(queue.max_share, state.total)),
             usedResources=self.resource(queue.used),
             amUsedResources=self.resource(masters),
@@ -140,9 +141,6 @@ class _Queues:
             numActiveApps=queue.running - fresh if queue.leaf else UNSET,
         )
         return made, sums
-
-    def most_allowed(self) -> Resource:
-        return self.state.settings.maximum_allocation
 
 
 def why_waits(state: FairState, application: Application) -> str:
@@ -207,26 +205,22 @@ class FairYarn(YarnInterface):
 
         def report(name: str) -> QueueReport | None:
             found = reports(name)
-            return None if found is None else self._with_shares(found, state)
+            if found is None:
+                return None
+            most = found.maximum
+            queue = state.queues[found.name]
+            shares = zip(queue.fair_share, queue.used, strict=True)
+            return msgspec.structs.replace(
+                found,
+                scheduler_type="FairScheduler",
+                weight=queue.weight,
+                max_running=min(queue.max_running, 2**31 - 1),
+                available=tuple(max(0, share - used) for share, used in shares),
+                preemption_disabled=not state.settings.preemption,
+                maximum=None if most is None else tuple(map(min, most, state.total)),
+            )
 
         return report
-
-    @staticmethod
-    def _with_shares(found: QueueReport, state: FairState) -> QueueReport:
-        most = found.maximum
-        queue = state.queues[found.name]
-        available = tuple(
-            max(0, share - used) for share, used in zip(queue.fair_share, queue.used, strict=True)
-        )
-        return msgspec.structs.replace(
-            found,
-            scheduler_type="FairScheduler",
-            weight=queue.weight,
-            max_running=min(queue.max_running, 2**31 - 1),
-            available=available,
-            preemption_disabled=not state.settings.preemption,
-            maximum=None if most is None else tuple(map(min, most, state.total)),
-        )
 
     def allocation_limits(self, state: State) -> tuple[Resource, Resource]:
         """As configured, and at most the largest node."""

@@ -147,25 +147,23 @@ def reports_of_views(context: YarnContext) -> QueueReports:
 
     def report(name: str) -> QueueReport | None:
         view = views.get(name) or views.get(f"root.{name}")
-        return None if view is None else _report(view, cluster)
+        if view is None:
+            return None
+        # Its capacity is its fair share's part of the cluster's memory, and what it uses is a part
+        # of that (Hadoop: FSQueue.getQueueInfo).
+        share = view.fair_share[0]
+        return QueueReport(
+            name=view.name,
+            path=view.name,
+            children=tuple(view.children),
+            capacity=share / cluster if cluster else 0.0,
+            maximum_capacity=1.0,
+            current_capacity=view.used[0] / share if share else 0.0,
+            max_running=view.max_running_applications,
+            minimum=view.min_share,
+            maximum=view.max_share,
+            reserved=view.reserved,
+            steady_share=getattr(view, "steady_fair_share", None),
+        )
 
     return report
-
-
-def _report(view: QueueView, cluster: int) -> QueueReport:
-    """Its capacity is its fair share's part of the cluster's memory, and what it uses is a part of
-    that (Hadoop: FSQueue.getQueueInfo)."""
-    share = view.fair_share[0]
-    return QueueReport(
-        name=view.name,
-        path=view.name,
-        children=tuple(view.children),
-        capacity=share / cluster if cluster else 0.0,
-        maximum_capacity=1.0,
-        current_capacity=view.used[0] / share if share else 0.0,
-        max_running=view.max_running_applications,
-        minimum=view.min_share,
-        maximum=view.max_share,
-        reserved=view.reserved,
-        steady_share=getattr(view, "steady_fair_share", None),
-    )

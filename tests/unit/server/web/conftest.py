@@ -1,6 +1,5 @@
 """A server with its pages in one loop, called without a socket; the engine only records."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ import httpx
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.waiting import until_state
 
 from fairshare.core.model.inputs import UpdateShares
 from fairshare.core.schedulers.fair.settings import AllocationSettings, FairSettings, QueueSettings
@@ -37,10 +37,7 @@ class Page:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until something holds."""
-        version = -1
-        async with asyncio.timeout(60):
-            while not condition():
-                version = await self.server.service.changed(version, 5)
+        await until_state(self.server, condition)
 
     async def launched(self, count: int = 1) -> list[int]:
         """The containers that were ordered, once there are so many."""

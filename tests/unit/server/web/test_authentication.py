@@ -6,6 +6,7 @@ import httpx
 import msgspec
 import pytest
 from tests.unit.server.web.test_applications import TASK
+from tests.waiting import until_state
 
 from fairshare.server.access.tokens import FILE, UserTokens
 from fairshare.server.server import LiveServer
@@ -52,13 +53,6 @@ async def door(server_settings, engine, anyio_backend):
     await server.start("http://127.0.0.1:8088")
     yield AuthenticationMiddleware(server, engine)
     await server.close()
-
-
-async def until(door, condition):
-    version = -1
-    async with asyncio.timeout(10):
-        while not condition():
-            version = await door.server.service.changed(version, 5)
 
 
 async def submitted(client, **body):
@@ -237,7 +231,7 @@ async def test_the_list_hides_output_of_other_users_containers(door):
         await door.ordered()
         container = next(iter(door.engine.orders))
         door.engine.end(container, 1, "exit code 1\nlast lines of stderr:\nmy secret")
-        await until(door, lambda: door.server.service.state.applications[1].over)
+        await until_state(door.server, lambda: door.server.service.state.applications[1].over)
         mine = (await ann.get("/applications")).json()["applications"][0]["diagnostics"]
         theirs = (await bob.get("/applications")).json()["applications"][0]["diagnostics"]
     assert "my secret" in mine

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from tests.manual_engine import ManualEngine
+from tests.waiting import until_state
 
 from fairshare.core.model.identifiers import application_of, attempt_of, number_of
 from fairshare.core.model.inputs import SubmissionDetails, SubmitApplication
@@ -21,7 +23,8 @@ from fairshare.yarn.rpc.masters import Masters
 from fairshare.yarn.rpc.records import container_id_message
 from fairshare.yarn.rpc.registered_nodes import RegisteredNodes
 from fairshare.yarn.rpc.tracker import Tracker
-from fairshare.yarn.rpc.wire.calls import CallContext, TokenIdentity
+from fairshare.yarn.rpc.wire.calls import CallContext, Handlers, RpcError, TokenIdentity
+from fairshare.yarn.rpc.wire.descriptors import METHODS
 from fairshare.yarn.rpc.wire.messages import (
     AllocateRequestProto,
     AMRMTokenIdentifierProto,
@@ -138,10 +141,7 @@ class Cluster:
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until a condition of the state holds."""
-        async with asyncio.timeout(60):
-            version = -1
-            while not condition():
-                version = await self.server.service.changed(version, 5.0)
+        await until_state(self.server, condition)
 
     async def settled(self) -> None:
         """Wait until all that was put into the inbox is decided, with all that can be granted for
@@ -391,3 +391,22 @@ def ask(
     for name, value in fields.items():
         setattr(message, name, value)
     return message
+
+
+class Caller:
+    """A user who calls the handlers of a protocol."""
+
+    def __init__(self, handlers: Handlers, protocol: str, user: str) -> None:
+        self.handlers = handlers
+        self.protocol = protocol
+        self.context = CallContext(user, "", None, "127.0.0.1", "")
+
+    async def call(self, method: str, protocol: str = "", **fields: Any) -> Any:
+        key = protocol or self.protocol, method
+        return await self.handlers[key](self.context, METHODS[key].request(**fields))
+
+    async def refused(self, method: str, **fields: Any) -> tuple[str, str]:
+        """Class, without its package, and message of a refusal."""
+        with pytest.raises(RpcError) as refusal:
+            await self.call(method, **fields)
+        return refusal.value.class_name.rpartition(".")[2], refusal.value.message

@@ -1,10 +1,8 @@
 """Administrators call what `yarn rmadmin` calls: what changes, and who may."""
 
-from typing import Any
-
 import msgspec
 import pytest
-from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
+from tests.unit.yarn.rpc.cluster import CAPACITY, Caller, Cluster
 
 from fairshare.errors import InputError
 from fairshare.server.access.audit import FILE, AuditEntry
@@ -12,7 +10,7 @@ from fairshare.yarn.rest.gateway import Gateway
 from fairshare.yarn.rpc import administration, records
 from fairshare.yarn.rpc.administration import NOT_SUPPORTED, Administration
 from fairshare.yarn.rpc.configuration import HostLists
-from fairshare.yarn.rpc.wire.calls import CallContext, RpcError
+from fairshare.yarn.rpc.wire.calls import RpcError
 from fairshare.yarn.rpc.wire.descriptors import ADMINISTRATION, HIGH_AVAILABILITY, METHODS
 
 pytestmark = pytest.mark.anyio
@@ -21,25 +19,15 @@ NORMAL, GRACEFUL, FORCEFUL = 1, 2, 3
 SHUTDOWN = 2
 
 
-class Administrator:
+class Administrator(Caller):
     """An administrator of a cluster with an exclude file."""
 
     def __init__(self, cluster: Cluster, user: str = "root") -> None:
         self.cluster = cluster
         self.exclude = cluster.path / "exclude"
         gateway = Gateway(cluster.server, b"")
-        self.handlers = Administration(gateway, cluster.lists, 3_600).handlers
-        self.context = CallContext(user, "", None, "127.0.0.1", "")
-
-    async def call(self, method: str, protocol: str = ADMINISTRATION, **fields: Any) -> Any:
-        request = METHODS[protocol, method].request(**fields)
-        return await self.handlers[protocol, method](self.context, request)
-
-    async def refused(self, method: str, **fields: Any) -> tuple[str, str]:
-        """Class, without its package, and message of a refusal."""
-        with pytest.raises(RpcError) as refusal:
-            await self.call(method, **fields)
-        return refusal.value.class_name.rpartition(".")[2], refusal.value.message
+        handlers = Administration(gateway, cluster.lists, 3_600).handlers
+        super().__init__(handlers, ADMINISTRATION, user)
 
 
 async def started(tmp_path, scheduler="fair", **options) -> Cluster:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.yarn.rpc.cluster import CAPACITY, Cluster
+from tests.unit.yarn.rpc.cluster import CAPACITY, Caller, Cluster
 
 from fairshare.core.model.inputs import AddLabels, DecommissionNode, LabelNodes, SubmissionDetails
 from fairshare.core.schedulers.capacity.settings import Percentage, QueueSettings
@@ -20,24 +20,14 @@ from fairshare.yarn.rpc.wire.descriptors import APPLICATION_CLIENT, METHODS
 pytestmark = pytest.mark.anyio
 
 
-class Client:
+class Client(Caller):
     """A client of a cluster: it calls the handlers as some user."""
 
     def __init__(self, cluster: Cluster, user: str = "ann") -> None:
         self.cluster = cluster
         self.gateway = Gateway(cluster.server, b"")
-        self.handlers = Clients(self.gateway, lambda application: None).handlers
-        self.context = CallContext(user, "", None, "127.0.0.1", "")
-
-    async def call(self, method: str, **fields: Any) -> Any:
-        request = METHODS[APPLICATION_CLIENT, method].request(**fields)
-        return await self.handlers[APPLICATION_CLIENT, method](self.context, request)
-
-    async def refused(self, method: str, **fields: Any) -> tuple[str, str]:
-        """Class, without its package, and message of a refusal."""
-        with pytest.raises(RpcError) as refusal:
-            await self.call(method, **fields)
-        return refusal.value.class_name.rpartition(".")[2], refusal.value.message
+        handlers = Clients(self.gateway, lambda application: None).handlers
+        super().__init__(handlers, APPLICATION_CLIENT, user)
 
     def name(self, application: int) -> Any:
         return records.application_id_message(self.cluster.state.epoch_ms, application)

@@ -107,11 +107,6 @@ def token_of(order: LaunchOrder) -> str:
     return order.environment.get(TOKEN) or order.command.environment.get(TOKEN, "")
 
 
-def token_secret(token: str) -> bytes:
-    """A token as a secret: a line of its own, which the command finds in the file of all tokens."""
-    return f"\n{TOKEN}={token}\n".encode()
-
-
 def _escaped(text: str) -> str:
     """`text` within double quotes of a shell."""
     return _SPECIAL.sub(r"\\\1", text)
@@ -163,7 +158,10 @@ def own_context(order: LaunchOrder, call: bytes = b"") -> ContainerLaunchContext
     if order.command.is_callable:
         order = msgspec.structs.replace(order, command=_call_command(order.command))
     context = ContainerLaunchContextProto(command=[line_of(order)])
-    secrets = {_TOKEN_SECRET: token_secret(token)} if (token := token_of(order)) else {}
+    secrets = {}
+    if token := token_of(order):
+        # A line of its own, which the command finds in the file of all tokens.
+        secrets[_TOKEN_SECRET] = f"\n{TOKEN}={token}\n".encode()
     if call:
         secrets[CALL_SECRET] = call
     if secrets:

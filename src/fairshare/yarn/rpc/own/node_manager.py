@@ -248,7 +248,13 @@ def _unknown(message: ContainerIdProto) -> RpcError:
     )
 
 
-def _add_failure(answer: Any, container: ContainerIdProto, error: RpcError) -> None:
+def _add_failure(
+    answer: StartContainersResponseProto
+    | StopContainersResponseProto
+    | GetContainerStatusesResponseProto,
+    container: ContainerIdProto,
+    error: RpcError,
+) -> None:
     failed = answer.failed_requests.add(container_id=container)
     failed.exception.message = error.message
     failed.exception.class_name = error.class_name

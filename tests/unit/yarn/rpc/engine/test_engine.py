@@ -3,13 +3,14 @@
 import asyncio
 import hashlib
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from fairshare.core.model.events import ContainerAllocated, Locality
 from fairshare.core.model.identifiers import ContainerId, container_id
@@ -163,12 +164,6 @@ class Cluster:
         (self.path / payload.file).parent.mkdir()
         (self.path / payload.file).write_bytes(content)
         return payload
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 ECHO = Command(("/bin/echo", "hello"))

@@ -1,12 +1,12 @@
 """A server whose local engine is a NodeManager for masters, which are tests."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.waiting import until
 
 from fairshare.core.model.events import ContainerAllocated
 from fairshare.core.model.identifiers import ContainerId, attempt_of
@@ -130,12 +130,6 @@ async def machine(path: Path, **options: Any) -> AsyncIterator[Machine]:
         await made.client.close()
         await made.ports.stop()
         await made.server.close()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def context(*commands: str) -> Any:

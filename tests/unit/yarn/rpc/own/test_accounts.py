@@ -5,15 +5,14 @@ import asyncio
 import os
 import pwd
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.shuffle_requests import REQUESTS, write_outputs
-from tests.unit.yarn.rpc.own.machine import context, machine, until
+from tests.unit.yarn.rpc.own.machine import context, machine
 from tests.unit.yarn.rpc.own.test_log_aggregation import aggregate, file_of, status
 from tests.unit.yarn.rpc.own.test_shuffle import job
+from tests.waiting import until
 
 import fairshare
 from fairshare.core.model.inputs import KillApplication
@@ -28,14 +27,6 @@ needs_root = pytest.mark.skipif(
     os.geteuid() != 0 or ACCOUNT not in {entry.pw_name for entry in pwd.getpwall()},
     reason="only root can switch to another account",
 )
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A directory that all accounts can pass, unlike those of pytest."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o711)
-        yield Path(name)
 
 
 @pytest.fixture(autouse=True)

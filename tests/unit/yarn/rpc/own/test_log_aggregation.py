@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.aggregated_logs import CASES, CONTAINER, RECORDED, digest
-from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
+from tests.unit.yarn.rpc.own.machine import Machine, context, machine
+from tests.waiting import until
 
 from fairshare.core.model.inputs import SubmitApplication
 from fairshare.core.model.work import Command

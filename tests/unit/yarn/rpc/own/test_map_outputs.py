@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +10,6 @@ from tests.shuffle_requests import MAPS, write_outputs
 from fairshare.yarn.rpc.own.map_outputs import MapOutputs, MissingOutput
 
 ACCOUNT = 65_534
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A directory that all accounts can pass, unlike those of pytest."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o711)
-        yield Path(name)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to act as another account")

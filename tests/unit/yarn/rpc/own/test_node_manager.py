@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.yarn.rpc.own.machine import context, machine, until
+from tests.unit.yarn.rpc.own.machine import context, machine
+from tests.waiting import until
 
 from fairshare.core.model.inputs import KillApplication, MasterRegistered
 from fairshare.yarn.rpc.own.node_manager import NOT_SUPPORTED, NodeManager, NodePorts

@@ -21,7 +21,8 @@ from tests.shuffle_requests import (
     ask,
     write_outputs,
 )
-from tests.unit.yarn.rpc.own.machine import Machine, context, machine, until
+from tests.unit.yarn.rpc.own.machine import Machine, context, machine
+from tests.waiting import until
 
 from fairshare.core.model.inputs import KillApplication, MasterRegistered
 from fairshare.settings.limits import LimitSettings

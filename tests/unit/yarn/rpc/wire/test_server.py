@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from fairshare.yarn.rpc.wire import calls, descriptors, framing, tokens
 from fairshare.yarn.rpc.wire.calls import CallContext, Handler, RpcError
@@ -461,12 +462,6 @@ def test_a_connection_with_many_waiting_calls_is_not_read_until_some_are_answere
             writer.close()
 
     asyncio.run(body())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 def test_a_client_that_takes_no_answers_is_cut_off_and_its_calls_are_not_read() -> None:
