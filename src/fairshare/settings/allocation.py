@@ -67,7 +67,10 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
         """Add what the rules find."""
 
     def read(self, source: Source, problems: Problems) -> ReadSettings:
-        path, document, name = self.find_file(source, problems)
+        path, document = find_allocation_file(
+            source.directory, source.site, self.allocation_key, problems
+        )
+        name = str(path or source.directory / DEFAULT_ALLOCATION_FILE)
         texts = Texts(source.site, document, name, source.shell)
         return ReadSettings(self.collect(texts, problems), path)
 
@@ -104,15 +107,6 @@ class AllocationFileFamily(SchedulerFamily[Settings]):
     ) -> None:
         texts = Texts(configuration.site, text.encode(), file, configuration.shell)
         self.apply_rules(self.collect(texts, problems), texts, cluster, problems)
-
-    def find_file(
-        self, source: Source, problems: Problems
-    ) -> tuple[Path | None, bytes | None, str]:
-        """The file of a directory with its content, each None if there is none; and its name."""
-        path, document = find_allocation_file(
-            source.directory, source.site, self.allocation_key, problems
-        )
-        return path, document, str(path or source.directory / DEFAULT_ALLOCATION_FILE)
 
     def watched(self, configuration: Configuration) -> Watched:
         """The file of queues, which is read again by itself."""

@@ -20,6 +20,7 @@ from fairshare.settings.fair.family import FairFamily
 from fairshare.settings.family import AnyFamily, SchedulerFamily
 from fairshare.settings.fifo.family import FifoFamily
 from fairshare.settings.jobs import Jobs
+from fairshare.settings.plug_ins import owner_of
 from fairshare.settings.pools.family import PoolsFamily
 
 GROUP: Final = "fairshare.schedulers"
@@ -105,9 +106,8 @@ def _load_installed() -> None:
                 raise ValueError(f"its family is called {family.name!r}: both names must be equal")
             register(family)
         except Exception as error:  # foreign code may raise anything when it is imported
-            owner = f"package {entry.dist.name}" if entry.dist else "installed packages"
             raise InputError(
                 "scheduler-package",
-                f"{owner}: the entry point {entry.name} = {entry.value} of the group {GROUP}"
-                f" cannot be used: {error}; correct or remove the package",
+                f"{owner_of(entry)}: the entry point {entry.name} = {entry.value} of the group"
+                f" {GROUP} cannot be used: {error}; correct or remove the package",
             ) from error

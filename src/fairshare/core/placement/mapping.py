@@ -198,16 +198,7 @@ class Variables:
             if part in self._values:
                 parts[position] = self._values[part]
             elif part == SECONDARY_GROUP and self._others:
-                # The first group, except the primary one, with a queue there; otherwise nothing.
-                above = parts[:position]
-                parts[position] = next(
-                    (
-                        group
-                        for group in self._others
-                        if self._queues.find(".".join([*above, group])) is not None
-                    ),
-                    "",
-                )
+                parts[position] = self._secondary_group(parts[:position])
         return ".".join(parts)
 
     def _secondary_group(self, above: list[str]) -> str:

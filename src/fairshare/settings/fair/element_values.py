@@ -14,15 +14,16 @@ import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Final, TypeVar
 
 from fairshare.core.model.resources import UNBOUNDED, ResourceTypes
 from fairshare.core.schedulers.fair.policies import POLICIES, Policy, check_name, register
 from fairshare.core.schedulers.fair.settings import NEVER_MS, Amount
 from fairshare.documents import literals
-from fairshare.documents.problems import Place, Problems
+from fairshare.documents.problems import Problems
 from fairshare.documents.xml import Element
+from fairshare.settings.plug_ins import load_plug_ins
 
 GROUP: Final = "fairshare.policies"
 
@@ -45,30 +46,21 @@ def class_names() -> dict[str, str]:
 
     Raises ConfigurationError as `available_policies` does.
     """
-    policies: dict[str, Policy] = {}
-    names = set(POLICIES)
-    problems = Problems()
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
-        try:
-            policy = _policy_of(entry)
-            check_name(policy.name)
-            if policy.name in names:
-                raise ValueError(f"there is another policy {policy.name!r}")
-        except Exception as error:  # another's code may fail in any way when it is imported
-            package = entry.dist
-            problems.error(
-                Place("installed packages" if package is None else f"package {package.name}"),
-                RULE,
-                f"the entry point {entry.name} = {entry.value} of the group {GROUP} cannot be used:"
-                f" {error}; mend or remove the package",
-            )
-        else:
-            names.add(policy.name)
-            policies[entry.value.replace(":", ".")] = policy
-    problems.raise_errors()
-    for policy in policies.values():
+    taken = set(POLICIES)
+    names: dict[str, str] = {}
+
+    def load(entry: EntryPoint) -> Policy:
+        policy = _policy_of(entry)
+        check_name(policy.name)
+        if policy.name in taken:
+            raise ValueError(f"there is another policy {policy.name!r}")
+        taken.add(policy.name)
+        names[entry.value.replace(":", ".")] = policy.name
+        return policy
+
+    for policy in load_plug_ins(GROUP, RULE, load):
         register(policy)
-    return {name: policy.name for name, policy in policies.items()}
+    return names
 
 
 def _policy_of(entry: EntryPoint) -> Policy:

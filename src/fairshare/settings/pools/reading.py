@@ -12,7 +12,7 @@ ever imported: a file can choose one, and cannot make this process load code.
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +30,7 @@ from fairshare.core.schedulers.pools.settings import (
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.errors import ConfigurationError
 from fairshare.settings.manager import ManagerSettings, read_manager
+from fairshare.settings.plug_ins import load_plug_ins
 from fairshare.settings.pools.file import collect_pools_file
 from fairshare.settings.pools.names import (
     ALLOCATION_FILE,
@@ -69,27 +70,25 @@ def manager_names() -> dict[str, str]:
 @cache
 def _names(group: str) -> dict[str, str]:
     kind, register = _kind_of(group)
-    classes: dict[str, Any] = {}
     names: dict[str, str] = dict(_BUILT_IN[group])
-    problems = Problems()
-    for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
-        try:
-            loaded = _load(entry, kind)
-            if loaded.name in classes or loaded.name in names.values():
-                raise ValueError(f"there is another one called {loaded.name!r}")
-        except Exception as error:  # another's code may fail in any way when it is imported
-            owner = f"package {entry.dist.name}" if entry.dist else "installed packages"
-            problems.error(
-                Place(owner),
-                RULE,
-                f"the entry point {entry.name} = {entry.value} of the group {group} cannot be used:"
-                f" {error}; mend or remove the package",
+
+    def loaded(entry: EntryPoint) -> Any:
+        """What an entry point names: an object, or a class that needs no arguments."""
+        plug_in: Any = entry.load()
+        if isinstance(plug_in, type):
+            plug_in = plug_in()
+        if not isinstance(plug_in, kind):
+            raise TypeError(
+                f"it is not a {kind.__module__}.{kind.__name__}, but {type(plug_in).__name__}"
             )
-        else:
-            classes[loaded.name] = loaded
-            names[loaded.name] = names[entry.value.replace(":", ".")] = loaded.name
-    problems.raise_errors()
-    for plug_in in classes.values():
+        if plug_in.name != entry.name:
+            raise ValueError(f"it calls itself {plug_in.name!r}: both names must be the same")
+        if plug_in.name in names.values():
+            raise ValueError(f"there is another one called {plug_in.name!r}")
+        names[plug_in.name] = names[entry.value.replace(":", ".")] = plug_in.name
+        return plug_in
+
+    for plug_in in load_plug_ins(group, RULE, loaded):
         register(plug_in)
     return names
 
@@ -98,20 +97,6 @@ def _kind_of(group: str) -> tuple[type[Any], Callable[[Any], None]]:
     if group == ADJUSTER_GROUP:
         return weights.WeightAdjuster, weights.register
     return load.LoadManager, load.register
-
-
-def _load(entry: EntryPoint, kind: type[Any]) -> Any:
-    """What an entry point names: an object, or a class that needs no arguments."""
-    loaded: Any = entry.load()
-    if isinstance(loaded, type):
-        loaded = loaded()
-    if not isinstance(loaded, kind):
-        raise TypeError(
-            f"it is not a {kind.__module__}.{kind.__name__}, but {type(loaded).__name__}"
-        )
-    if loaded.name != entry.name:
-        raise ValueError(f"it calls itself {loaded.name!r}: both names must be the same")
-    return loaded
 
 
 _DEFAULT_SELECTOR: Final = "org.apache.hadoop.mapred.DefaultTaskSelector"

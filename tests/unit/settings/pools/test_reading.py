@@ -8,6 +8,7 @@ import pytest
 from fairshare.core.schedulers.pools import load, weights
 from fairshare.core.schedulers.pools.settings import PoolAllocation, PoolsSettings
 from fairshare.errors import ConfigurationError
+from fairshare.settings import plug_ins
 from fairshare.settings.directory import read_directory, refresh
 from fairshare.settings.pools import reading
 from fairshare.settings.pools.file import read_pools_file
@@ -321,14 +322,14 @@ def entry(name: str, what: str, group: str) -> EntryPoint:
 @pytest.fixture
 def packages(monkeypatch: pytest.MonkeyPatch):
     entries: list[EntryPoint] = []
-    plug_ins = {"Doubler": Doubler, "OneEach": OneEach, "str": str}
+    found = {"Doubler": Doubler, "OneEach": OneEach, "str": str}
 
     class Found(EntryPoint):
         def load(self) -> object:
-            return plug_ins[self.value.partition(":")[2]]
+            return found[self.value.partition(":")[2]]
 
     monkeypatch.setattr(
-        reading,
+        plug_ins,
         "entry_points",
         lambda group: [Found(e.name, e.value, e.group) for e in entries if e.group == group],
     )

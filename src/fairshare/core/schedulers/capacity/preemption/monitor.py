@@ -77,10 +77,15 @@ class Monitor:
             self._take_by_order(later_ms, reserved=False, balance=True)
         if settings.intra_queue.enabled:
             IntraQueue(self.state, self.selection, self.roots, self.underserved).run(wait_ms)
-        if not settings.observe_only:
-            self._act()
-            self._forget()
-            self._spare()
+        if settings.observe_only:
+            return
+        for node in self.selection.nodes:
+            if self.state.nodes[node].reservation is not None:
+                self.step.emit(ReservationDropped(node))
+        for container, kill_after_ms in self.selection.containers.items():
+            self._mark_or_kill(container, kill_after_ms)
+        self._forget()
+        self._spare()
 
     def _assign(self, *, reserved: bool, balance: bool) -> None:
         for root in self.roots:
@@ -110,13 +115,6 @@ class Monitor:
                 if queue.unsorted:  # like the access to its victims, this updates a fair order
                     self.step.emit(ApplicationsOrdered(queue.name))
                 take_from_leaf(state, self.selection, claims, wait_ms)
-
-    def _act(self) -> None:
-        for node in self.selection.nodes:
-            if self.state.nodes[node].reservation is not None:
-                self.step.emit(ReservationDropped(node))
-        for container, wait_ms in self.selection.containers.items():
-            self._mark_or_kill(container, wait_ms)
 
     def _forget(self) -> None:
         """Unmark containers that were selected so long ago that the selection has expired
