@@ -21,10 +21,9 @@ from fairshare.runtime.snapshot import freeze, thaw
 from fairshare.server import retention, service
 from fairshare.server.long_history import LongHistory
 from fairshare.server.retention import FinishedApplications, copied_snapshot
-from fairshare.server.server import LiveServer
 from fairshare.settings.shell import RetentionSettings
 
-from .test_server import launched
+from .test_server import launched, restarted
 
 pytestmark = pytest.mark.anyio
 
@@ -49,12 +48,6 @@ async def run(server, engine, count, submission=ONE_TASK):
         container = (await launched(server, engine, before + 1))[-1]
         engine.end(container)
         await until_state(server, lambda: next(reversed(applications.values())).over)
-
-
-async def restarted(settings, engine):
-    made = LiveServer(settings, lambda settings, path: engine)
-    await made.start("http://127.0.0.1:2")
-    return made
 
 
 async def test_the_applications_that_ended_first_are_forgotten_first(server, engine):

@@ -70,19 +70,26 @@ def server_settings(tmp_path: Path) -> LiveSettings:
 
 
 @asynccontextmanager
+async def started(server: LiveServer) -> AsyncIterator[httpx.AsyncClient]:
+    """Start a server, and call its interface, for as long as the context lasts."""
+    await server.start("http://127.0.0.1:1")
+    try:
+        transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
+        url = "http://127.0.0.1:1/api/v1"
+        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
+            yield http
+    finally:
+        await server.close()
+
+
+@asynccontextmanager
 async def served(settings: LiveSettings, engine: ManualEngine) -> AsyncIterator[Page]:
     """A server with its pages, for as long as the context lasts."""
     server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    # The first shares of the nodes: else they are recorded at any moment of a test.
-    await server.service.ask(UpdateShares())
-    transport = httpx.ASGITransport(build_app(server), raise_app_exceptions=False)
-    url = "http://127.0.0.1:1/api/v1"
-    try:
-        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            yield Page(server, engine, http)
-    finally:
-        await server.close()
+    async with started(server) as http:
+        # The first shares of the nodes: else they are recorded at any moment of a test.
+        await server.service.ask(UpdateShares())
+        yield Page(server, engine, http)
 
 
 @pytest.fixture

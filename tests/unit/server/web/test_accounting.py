@@ -2,16 +2,15 @@
 
 import asyncio
 
-import httpx
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.unit.server.web.conftest import started
 
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, ForgetApplications
 from fairshare.server.accounting.ledger import FILE
 from fairshare.server.insight.ledger import LedgerRow
 from fairshare.server.insight.ledger_file import LedgerFile, Progress
 from fairshare.server.server import LiveServer
-from fairshare.server.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -88,19 +87,13 @@ async def test_a_crash_before_the_row_was_written_costs_nothing(page, server_set
     (page.server.directory.path / FILE).unlink()
     engine = ManualEngine(tmp_path / "again", page.engine.nodes()[0], stops=False)
     again = LiveServer(server_settings, lambda settings, path: engine)
-    await again.start("http://127.0.0.1:1")
-    try:
-        transport = httpx.ASGITransport(build_app(again))
-        url = "http://127.0.0.1:1/api/v1"
-        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            async with asyncio.timeout(10):
-                while not (
-                    found := (await http.get("/accounting/applications")).json()["applications"]
-                ):
-                    await asyncio.sleep(0.01)
-        assert [(one["containers"], one["cpu_seconds"]) for one in found] == [(1, 2.0)]
-    finally:
-        await again.close()
+    async with started(again) as http:
+        async with asyncio.timeout(10):
+            while not (
+                found := (await http.get("/accounting/applications")).json()["applications"]
+            ):
+                await asyncio.sleep(0.01)
+    assert [(one["containers"], one["cpu_seconds"]) for one in found] == [(1, 2.0)]
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,14 @@ import asyncio
 import contextlib
 import sqlite3
 
-import httpx
 import pytest
 from tests.manual_engine import ManualEngine
+from tests.unit.server.web.conftest import started
 
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 from fairshare.server.cron import cron
 from fairshare.server.cron.store import FILE
 from fairshare.server.server import LiveServer
-from fairshare.server.web.app import build_app
 
 pytestmark = pytest.mark.anyio
 
@@ -207,20 +206,14 @@ async def test_jobs_and_a_run_that_waits_survive_the_server(page, clock, server_
     again = LiveServer(server_settings, lambda settings, path: engine)
     later = Clock(again)
     later.shift_ms = 3 * DAY_MS
-    await again.start("http://127.0.0.1:1")
-    try:
-        transport = httpx.ASGITransport(build_app(again))
-        url = "http://127.0.0.1:1/api/v1"
-        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            async with asyncio.timeout(60):
-                while True:
-                    found = (await http.get("/cron/ann/nightly")).json()["runs"]
-                    if len(found) == 2:
-                        break
-                    await asyncio.sleep(0.01)
-        assert [one["outcome"] for one in found] == ["queued", "submitted"]
-    finally:
-        await again.close()
+    async with started(again) as http:
+        async with asyncio.timeout(60):
+            while True:
+                found = (await http.get("/cron/ann/nightly")).json()["runs"]
+                if len(found) == 2:
+                    break
+                await asyncio.sleep(0.01)
+    assert [one["outcome"] for one in found] == ["queued", "submitted"]
 
 
 async def test_a_run_that_a_server_wrote_and_did_not_submit_is_submitted_by_the_next_one(
@@ -240,20 +233,14 @@ async def test_a_run_that_a_server_wrote_and_did_not_submit_is_submitted_by_the_
     await page.server.end()
     engine = ManualEngine(tmp_path / "again", page.engine.nodes()[0], stops=False)
     again = LiveServer(server_settings, lambda settings, path: engine)
-    await again.start("http://127.0.0.1:1")
-    try:
-        transport = httpx.ASGITransport(build_app(again))
-        url = "http://127.0.0.1:1/api/v1"
-        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            async with asyncio.timeout(60):
-                while True:
-                    (run,) = (await http.get("/cron/ann/nightly")).json()["runs"]
-                    if run["outcome"] == "submitted":
-                        break
-                    await asyncio.sleep(0.01)
-            assert len((await http.get("/applications")).json()["applications"]) == 1
-    finally:
-        await again.close()
+    async with started(again) as http:
+        async with asyncio.timeout(60):
+            while True:
+                (run,) = (await http.get("/cron/ann/nightly")).json()["runs"]
+                if run["outcome"] == "submitted":
+                    break
+                await asyncio.sleep(0.01)
+        assert len((await http.get("/applications")).json()["applications"]) == 1
 
 
 async def test_a_job_that_cannot_be_read_does_not_keep_the_others_from_being_submitted(

@@ -6,18 +6,17 @@ import socket
 from functools import partial
 from pathlib import Path
 
-import httpx
 import msgspec
 import pytest
 from tests.manual_engine import ManualEngine
 from tests.notice_receivers import mail_server, webhook
+from tests.unit.server.web.conftest import started
 
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted
 from fairshare.server.engines import command_aside
 from fairshare.server.notices import delivery, notices
 from fairshare.server.notices.store import Notice
 from fairshare.server.server import LiveServer
-from fairshare.server.web.app import build_app
 from fairshare.settings.shell import NotifySettings
 
 pytestmark = pytest.mark.anyio
@@ -192,20 +191,12 @@ async def test_the_command_of_the_configuration_runs_at_every_end(
     command = ("/bin/sh", "-c", f"cat >> {file}")
     settings = msgspec.structs.replace(server_settings, notify=NotifySettings(command=command))
     server = LiveServer(settings, lambda settings, path: engine)
-    await server.start("http://127.0.0.1:1")
-    try:
-        transport = httpx.ASGITransport(build_app(server))
-        url = "http://127.0.0.1:1/api/v1"
-        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            name = (
-                await http.post("/applications", json={"queue": "root.a", "tasks": TASKS})
-            ).json()
-            await http.post(f"/applications/{name['id']}/kill", json={})
-            async with asyncio.timeout(10):
-                while not file.exists() or name["id"] not in file.read_text():
-                    await asyncio.sleep(0.01)
-    finally:
-        await server.close()
+    async with started(server) as http:
+        name = (await http.post("/applications", json={"queue": "root.a", "tasks": TASKS})).json()
+        await http.post(f"/applications/{name['id']}/kill", json={})
+        async with asyncio.timeout(10):
+            while not file.exists() or name["id"] not in file.read_text():
+                await asyncio.sleep(0.01)
     assert '"state":"KILLED"' in file.read_text()
 
 
@@ -278,20 +269,14 @@ async def test_what_a_server_did_not_send_is_sent_by_the_next_one(
     again = LiveServer(server_settings, lambda settings, path: engine)
     later_ms = again.service.now_ms() + 7_200_000
     again.notices._now_ms = lambda: later_ms
-    await again.start("http://127.0.0.1:1")
-    try:
+    async with started(again) as http:
         await asyncio.to_thread(hook.wait, 2)
-        transport = httpx.ASGITransport(build_app(again))
-        url = "http://127.0.0.1:1/api/v1"
-        async with httpx.AsyncClient(transport=transport, base_url=url) as http:
-            async with asyncio.timeout(10):
-                while True:
-                    (found,) = (await http.get("/applications/1")).json()["notices"]
-                    if found["state"] == "sent":
-                        break
-                    await asyncio.sleep(0.01)
-    finally:
-        await again.close()
+        async with asyncio.timeout(10):
+            while True:
+                (found,) = (await http.get("/applications/1")).json()["notices"]
+                if found["state"] == "sent":
+                    break
+                await asyncio.sleep(0.01)
     assert len(hook.bodies) == 2
 
 

@@ -477,13 +477,8 @@ async def test_a_pause_of_the_server_lets_no_master_expire(cluster, node, master
 
 
 async def test_a_master_registers_again_after_a_restart_and_repeats_its_requests(
-    tmp_path, anyio_backend
+    cluster, node, master
 ):
-    cluster = await Cluster(tmp_path).start()
-    node = cluster.node(memory_mb=8192, vcores=16)
-    node.register()
-    await cluster.settled()
-    master = await cluster.master(node)
     (found,) = await granted(cluster, master, ask(1))
     kept = own_id(cluster, found.id)
     await cluster.run_granted(node)
@@ -503,18 +498,12 @@ async def test_a_master_registers_again_after_a_restart_and_repeats_its_requests
     (status,) = (await master.allocate(ask(1))).completed_container_statuses
     assert (own_id(cluster, status.container_id), status.exit_status) == (kept, 4)
     assert cluster.state.applications[1].attempt.number == 1
-    await cluster.stop()
 
 
 async def test_an_end_that_an_earlier_server_recorded_and_did_not_deliver_is_delivered(
-    tmp_path, anyio_backend
+    cluster, node, master
 ):
     """Otherwise the master would wait for it for ever."""
-    cluster = await Cluster(tmp_path).start()
-    node = cluster.node(memory_mb=8192, vcores=16)
-    node.register()
-    await cluster.settled()
-    master = await cluster.master(node)
     (found,) = await granted(cluster, master, ask(1))
     ended = own_id(cluster, found.id)
     await cluster.run_granted(node)
@@ -532,13 +521,9 @@ async def test_an_end_that_an_earlier_server_recorded_and_did_not_deliver_is_del
     assert not node.beat().containers_to_be_removed_from_nm
     assert not (await master.allocate()).completed_container_statuses  # and the end is acknowledged
     assert [own_id(cluster, one) for one in node.beat().containers_to_be_removed_from_nm] == [ended]
-    await cluster.stop()
 
 
-async def test_what_was_granted_meanwhile_is_taken_back_when_the_master_returns(
-    tmp_path, anyio_backend
-):
-    cluster = await Cluster(tmp_path).start()
+async def test_what_was_granted_meanwhile_is_taken_back_when_the_master_returns(cluster):
     node = cluster.node(memory_mb=1024)
     node.register()
     await cluster.settled()
@@ -554,7 +539,6 @@ async def test_what_was_granted_meanwhile_is_taken_back_when_the_master_returns(
     await master.register()
     assert list(application.containers) == [application.attempt.master]
     assert len(await granted(cluster, master, ask(2, memory_mb=2048))) == 2
-    await cluster.stop()
 
 
 # Keys, preemption, nodes.

@@ -235,8 +235,7 @@ async def test_an_unknown_node_is_asked_to_register(cluster):
     )
 
 
-async def test_nodes_return_with_their_containers_after_a_restart(tmp_path, anyio_backend):
-    cluster = await Cluster(tmp_path).start()
+async def test_nodes_return_with_their_containers_after_a_restart(cluster):
     node, away = cluster.node(1), cluster.node(2)
     first, second = await running(cluster, node)
     node.register()  # a container that the node does not report yet was granted by this server
@@ -256,11 +255,9 @@ async def test_nodes_return_with_their_containers_after_a_restart(tmp_path, anyi
     assert second not in there
     assert not set(granted) & set(there)  # the node refuses what an earlier server granted
     assert [one.id for one in node.beat().applications_to_cleanup] == [77]
-    await cluster.stop()
 
 
-async def test_a_node_that_stays_away_after_a_restart_is_lost(tmp_path, anyio_backend):
-    cluster = await Cluster(tmp_path).start()
+async def test_a_node_that_stays_away_after_a_restart_is_lost(cluster):
     cluster.node(1).register()
     cluster.node(2).register()
     await cluster.settled()
@@ -278,7 +275,6 @@ async def test_a_node_that_stays_away_after_a_restart_is_lost(tmp_path, anyio_ba
         cluster.tracker.tick()
     await cluster.settled()
     assert list(cluster.state.nodes) == ["h1:1"]
-    await cluster.stop()
 
 
 async def test_a_silent_node_gets_nothing_and_is_lost_in_the_end(cluster):
