@@ -9,7 +9,12 @@ from typing import Final, Literal, TypeVar
 
 from fairshare.core.model.queues import LONGEST_NAME, ROOT
 from fairshare.core.model.resources import ResourceTypes
-from fairshare.core.schedulers.capacity.settings import Capacity, Percentage, PriorityRule
+from fairshare.core.schedulers.capacity.settings import (
+    PARENT_POLICIES,
+    Capacity,
+    Percentage,
+    PriorityRule,
+)
 from fairshare.documents import literals
 from fairshare.documents.problems import Place, Problem, Problems
 from fairshare.settings.capacity.names import Scope
@@ -22,7 +27,6 @@ from fairshare.settings.capacity.text import (
 from fairshare.settings.site import Site
 
 RULE: Final = "property-value"
-REFUSED: Final = "does not start"
 
 Kind = Literal["leaf", "parent", "either", "maker"]
 """As what a queue is read: `either`: a template's settings may be of both; `maker`: as the parent
@@ -37,7 +41,6 @@ _LEAF_POLICIES: Final = {
     "fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions",
     "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
 }
-_PARENT_POLICIES: Final = ("utilization", "priority-utilization")
 
 
 class QueueValues:
@@ -235,12 +238,12 @@ class QueueValues:
         for word, java in _LEAF_POLICIES.items():
             if written in (word, _PACKAGE + java) and self.kind != "parent":
                 return word
-        if written in _PARENT_POLICIES and self.kind != "leaf":
+        if written in PARENT_POLICIES and self.kind != "leaf":
             return written
         what, known = {
             "leaf": ("a leaf queue", (*_LEAF_POLICIES,)),
-            "parent": ("a parent queue", _PARENT_POLICIES),
-        }.get(self.kind, ("a queue", (*_LEAF_POLICIES, *_PARENT_POLICIES)))
+            "parent": ("a parent queue", PARENT_POLICIES),
+        }.get(self.kind, ("a queue", (*_LEAF_POLICIES, *PARENT_POLICIES)))
         self._refuse(
             name,
             f"Unable to construct the ordering policy {written!r}:"
@@ -297,7 +300,7 @@ class QueueValues:
             self._refuse(name, str(error))
             return None
 
-    def _refuse(self, name: str, message: str, hadoop: str = REFUSED) -> None:
+    def _refuse(self, name: str, message: str, hadoop: str = "does not start") -> None:
         place = self._site.place(name)
         if self._forgives:
             message = f"{name}: {message}: the default holds"

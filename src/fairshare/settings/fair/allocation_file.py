@@ -78,7 +78,7 @@ _NAMES: Final = (*sorted(_WITH_PARENT), "default", "reject", "specified")
 
 
 def read_placement_policy(
-    element: Element, values: ElementValues
+    values: ElementValues, element: Element
 ) -> tuple[RuleSettings, ...] | None:
     """The rules in their order; None if there is none, so that those of yarn-site.xml hold."""
     problems = values.problems
@@ -305,7 +305,7 @@ def _reader_of(name: str) -> tuple[str, Callable[[ElementValues, Element], Any]]
     if name == _LEGACY_TIMEOUT:
         return "legacy_fair_share_timeout_ms", ElementValues.seconds
     if name == _RULES:
-        return "rules", lambda values, element: read_placement_policy(element, values)
+        return "rules", read_placement_policy
     return None
 
 

@@ -14,9 +14,6 @@ ALLOCATION_FILE: Final = PREFIX + "allocation.file"
 SECTION: Final = "pools"
 
 
-SHELL_FILE: Final = "fairshare.toml"
-
-
 class PoolSwitches(msgspec.Struct, frozen=True):
     """Which release decides, and what goes beyond it.
 

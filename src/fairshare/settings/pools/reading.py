@@ -32,13 +32,8 @@ from fairshare.errors import ConfigurationError
 from fairshare.settings.manager import ManagerSettings, read_manager
 from fairshare.settings.plug_ins import load_plug_ins
 from fairshare.settings.pools.file import collect_pools_file
-from fairshare.settings.pools.names import (
-    ALLOCATION_FILE,
-    PREFIX,
-    SECTION,
-    SHELL_FILE,
-    PoolSwitches,
-)
+from fairshare.settings.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
+from fairshare.settings.shell import FILE as SHELL_FILE
 from fairshare.settings.site import Site
 
 ADJUSTER_GROUP: Final = "fairshare.weight-adjusters"

@@ -36,6 +36,7 @@ from fairshare.core.schedulers.capacity.queues import (
 )
 from fairshare.core.schedulers.capacity.settings import (
     ALL_LABELS,
+    PARENT_POLICIES,
     CapacitySettings,
     LabelCapacity,
     Percentage,
@@ -54,7 +55,6 @@ _NO_CHILDREN = (
     " yarn.scheduler.capacity.root.queues to the names of the queues below it, such as default"
 )
 _LEAF_POLICIES = ("fifo", "fair", "fifo-with-partitions", "fifo-for-pending-apps")
-_PARENT_POLICIES = ("utilization", "priority-utilization")
 
 
 _OVERRIDDEN = ("maximum_allocation_mb", "maximum_allocation_vcores")
@@ -371,7 +371,7 @@ def _queue(planned: CapacityState, queue: CapacityQueue) -> Iterator[Fault]:
                 f"Queue maximum allocation cannot be larger than the cluster setting for queue"
                 f" {queue.name}: {name} {amount} is above {most}",
             )
-    allowed = _LEAF_POLICIES if queue.leaf else _PARENT_POLICIES
+    allowed = _LEAF_POLICIES if queue.leaf else PARENT_POLICIES
     if queue_settings.ordering_policy is not None and queue_settings.ordering_policy not in allowed:
         yield Fault(
             queue.name,

@@ -24,6 +24,7 @@ from fairshare.core.schedulers.capacity.queues import (
     Share,
 )
 from fairshare.core.schedulers.capacity.settings import (
+    PARENT_POLICIES,
     UNSET,
     Capacity,
     CapacitySettings,
@@ -47,8 +48,6 @@ DYNAMIC_LEAF = QueueSettings(user_limit_factor=NO_FACTOR, maximum_master_share=1
 
 _MERGED = ("user_weights", "label_capacities")
 """Settings with a property for each user or label."""
-
-_POLICIES = {"utilization": "utilization", "priority-utilization": "priority-utilization"}
 
 
 def decode(settings: bytes) -> CapacitySettings:
@@ -142,8 +141,8 @@ def configure(state: CapacityCluster, queue: CapacityQueue, *, first: bool = Fal
     queue.maximum_allocation = maximum_allocation(state.types, settings, effective, parent)
     if queue.leaf:
         queue.policy = effective.ordering_policy or "fifo"
-    elif effective.ordering_policy in _POLICIES:
-        queue.policy = _POLICIES[effective.ordering_policy]
+    elif effective.ordering_policy in PARENT_POLICIES:
+        queue.policy = effective.ordering_policy
     else:
         queue.policy = "utilization" if queue.parent is None else queue.parent.policy
     _take_preemption(settings, queue, effective)

@@ -19,6 +19,7 @@ from fairshare.core.placement.mapping import MappingAction, MappingFallback, Map
 __all__ = [
     "ALL_LABELS",
     "NO_LIMIT",
+    "PARENT_POLICIES",
     "UNSET",
     "Amount",
     "Capacity",
@@ -129,6 +130,10 @@ class PriorityRule(msgspec.Struct, frozen=True):
     acl: str
     maximum_priority: int
     default_priority: int = 0
+
+
+PARENT_POLICIES = ("utilization", "priority-utilization")
+"""The ordering policies of parent queues."""
 
 
 class QueueSettings(msgspec.Struct, frozen=True):

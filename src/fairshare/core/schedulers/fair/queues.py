@@ -30,13 +30,11 @@ class Division:
 
     __slots__ = ("newcomers", "shares", "types", "weights")
 
-    def __init__(self, runnable: Iterable["FairAttempt"] = ()) -> None:
+    def __init__(self) -> None:
         self.weights: dict[float, int] = {}
         self.shares: dict[float, Resource] = {}
         self.newcomers: dict[int, FairAttempt] = {}
         self.types = 0
-        for attempt in runnable:
-            self.join(attempt)
 
     def join(self, attempt: "FairAttempt") -> None:
         """Count an application that has become runnable."""
