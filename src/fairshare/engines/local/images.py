@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from fairshare.documents.images import parse_mount
 from fairshare.engines.local.accounts import Account
-from fairshare.engines.local.gpus.found import AMD, NVIDIA
+from fairshare.engines.local.gpus.found import AMD
 from fairshare.engines.local.launch import SECRETS
 from fairshare.engines.local.limits import ContainerLimits
 from fairshare.engines.local.outcome import NOT_FOUND, StartFailure
@@ -186,7 +186,7 @@ def _devices(program: str, gpus: Sequence[str], vendor: str | None) -> tuple[str
 def _apptainer_gpus(gpus: Sequence[str], vendor: str | None) -> tuple[str, ...]:
     if not gpus:
         return ()
-    return {NVIDIA: ("--nv",), AMD: ("--rocm",)}.get(vendor or NVIDIA, ("--nv",))
+    return ("--rocm",) if vendor == AMD else ("--nv",)
 
 
 def _file_or_registry(image: str) -> str:

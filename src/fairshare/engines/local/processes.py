@@ -147,21 +147,16 @@ def _listed_children(pid: int) -> list[int]:
     return result
 
 
-class _ScannedChildren:
+def _scanned_children() -> Callable[[int], list[int]]:
     """Finds children by scanning all processes, for kernels that do not list children."""
-
-    def __init__(self) -> None:
-        self._children: dict[int, list[int]] = {}
-        for pid in all_pids():
-            fields = _fields(pid)
-            if fields:
-                self._children.setdefault(int(fields[1]), []).append(pid)
-
-    def __call__(self, pid: int) -> list[int]:
-        return self._children.get(pid, [])
+    found: dict[int, list[int]] = {}
+    for pid in all_pids():
+        fields = _fields(pid)
+        if fields:
+            found.setdefault(int(fields[1]), []).append(pid)
+    return lambda pid: found.get(pid, [])
 
 
-_scanned_children = _ScannedChildren
 _HAS_CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
 
 

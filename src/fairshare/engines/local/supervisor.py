@@ -217,7 +217,8 @@ class Supervisor:
             if warn_at is not None and now >= warn_at and self._kill_at is None:
                 self._warn()
                 warn_at = None
-            moments = [now + self._kill() if self._killing(now) else self._kill_at or end_at]
+            killing = self._kill_at is not None and now >= self._kill_at
+            moments = [now + self._kill() if killing else self._kill_at or end_at]
             moments += (self._logs.look_at, self._processes.look_at, warn_at)
             if holder.interval_ms is not None and not self._over_memory:
                 moments.append(look_at)
@@ -244,9 +245,6 @@ class Supervisor:
         if holder.exceeded(pids):
             self._over_memory = True
             self._kill_at = now
-
-    def _killing(self, now: float) -> bool:
-        return self._kill_at is not None and now >= self._kill_at
 
     def _wait(self, until: float | None) -> None:
         """Wait for a signal, a memory event, or the instant `until`."""
