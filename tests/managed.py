@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from fairshare.core.manager.resource_manager import ResourceManager
-from fairshare.core.model.events import Event
+from fairshare.core.model.events import ContainerLaunched, Event
 from fairshare.core.model.inputs import Input, LoadConfiguration, NodeBeat, NodeJoined, UpdateShares
 from fairshare.core.model.invariants import check
 from fairshare.core.model.resources import ResourceTypes
@@ -53,6 +53,17 @@ class Managed:
         self.feed(UpdateShares())
         names = nodes or tuple(self.state.nodes)
         return [event for name in names for event in self.feed(NodeBeat(name))]
+
+    def launch(self, *nodes: str) -> list[ContainerLaunched]:
+        """Let such heartbeats launch what they can; what they launched."""
+        return [event for event in self.beat(*nodes) if isinstance(event, ContainerLaunched)]
+
+    def run(self) -> list[ContainerLaunched]:
+        """The same until they launch nothing."""
+        launched: list[ContainerLaunched] = []
+        while new := self.launch():
+            launched += new
+        return launched
 
     @property
     def application(self) -> Any:

@@ -238,8 +238,10 @@ def _lint_directory(path: Path, cluster: Mapping[str, int] | None, problems: Pro
 
 
 def _lint_file(path: Path, cluster: Mapping[str, int] | None, problems: Problems) -> None:
-    document = _read(path, problems)
-    if document is None:
+    try:
+        document = path.read_bytes()
+    except OSError as error:
+        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
         return
     if path.suffix == SHELL_SUFFIX:
         read_shell(document, str(path), problems, sections=section_types())
@@ -270,11 +272,3 @@ def _nodes_of(configuration: Configuration) -> Resource | None:
         return None
     node = {**engine.resources, MEMORY: engine.memory_mb, VCORES: engine.vcores}
     return tuple(engine.nodes * node.get(name, 0) for name in configuration.types.names)
-
-
-def _read(path: Path, problems: Problems) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        problems.error(Place(str(path)), "file", f"cannot be read: {error.strerror}")
-        return None

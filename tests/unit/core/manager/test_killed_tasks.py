@@ -4,7 +4,7 @@ import pytest
 from tests.managed import SETTINGS, Managed
 
 from fairshare.core.model.applications import Application
-from fairshare.core.model.events import ContainerCompleted, ContainerLaunched, Event, RequestRefused
+from fairshare.core.model.events import ContainerCompleted, Event, RequestRefused
 from fairshare.core.model.inputs import (
     ContainerExited,
     HoldApplication,
@@ -26,13 +26,6 @@ class Cluster(Managed):
     def __init__(self, kind: str, *groups: TaskGroup) -> None:
         super().__init__(kind, SETTINGS[kind], (4096, 4))
         self.feed(SubmitApplication("ann", "default", tasks=groups))
-
-    def run(self) -> list[ContainerLaunched]:
-        """What heartbeats launch until one launches nothing; the last tasks' containers."""
-        launched: list[ContainerLaunched] = []
-        while new := [event for event in self.beat() if isinstance(event, ContainerLaunched)]:
-            launched += new
-        return launched
 
     def kill(self, task: int, group: int = 0, **more: str) -> tuple[Event, ...]:
         return self.feed(KillTask(1, group, task, **more))

@@ -51,7 +51,7 @@ class Cluster(Managed):
         """What the beats of nodes launch, once all that is due has been fed."""
         for due in self.agenda.due(self.now_ms):
             self.feed(due)
-        return [event for event in self.beat(*nodes) if isinstance(event, ContainerLaunched)]
+        return super().launch(*nodes)
 
     def fail(self, container, code=1, **more) -> tuple[Event, ...]:
         return self.feed(ContainerExited(container, code, **more))

@@ -45,10 +45,6 @@ class Cluster(Managed):
     def __init__(self) -> None:
         super().__init__("fair", SETTINGS["fair"], (8192, 8))
 
-    def settle(self) -> list[ContainerLaunched]:
-        """Update and beat; what was launched."""
-        return [event for event in self.beat() if isinstance(event, ContainerLaunched)]
-
     def exit(self, container: ContainerId, code: int = 0) -> tuple[Event, ...]:
         return self.feed(ContainerExited(container, code))
 
@@ -72,7 +68,7 @@ def group(name: str = "map", count: int = 2, **more: object) -> TaskGroup:
 
 def test_an_application_is_finished_when_all_its_tasks_have_succeeded(cluster: Cluster) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(),)))
-    first, second = cluster.settle()
+    first, second = cluster.launch()
     assert (first.task, second.task) == (0, 1)
     cluster.exit(first.container)
     assert cluster.state_of() == ApplicationState.RUNNING
@@ -82,25 +78,25 @@ def test_an_application_is_finished_when_all_its_tasks_have_succeeded(cluster: C
 
 def test_an_application_starts_with_its_first_container_and_not_with_its_submission(cluster):
     cluster.feed(SubmitApplication("ann", tasks=(group(count=8),)))
-    cluster.settle()
+    cluster.launch()
     cluster.feed(SubmitApplication("bob", tasks=(group(count=1),)))
     waiting = cluster.state.applications[2]
-    cluster.settle()
+    cluster.launch()
     assert waiting.started_ms == 0
     for container in tuple(cluster.state.applications[1].containers):
         cluster.exit(container)
-    cluster.settle()
+    cluster.launch()
     assert waiting.started_ms > waiting.submitted_ms + cluster.step_ms
 
 
 def test_a_failed_task_runs_again_in_another_container(cluster: Cluster) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(count=1),)))
-    (first,) = cluster.settle()
+    (first,) = cluster.launch()
     cluster.exit(first.container, 1)
-    assert cluster.settle() == []
+    assert cluster.launch() == []
     cluster.now_ms += 1_250
     cluster.feed(TasksDue(1))
-    (again,) = cluster.settle()
+    (again,) = cluster.launch()
     assert again.task == first.task
     assert again.container != first.container
     cluster.exit(again.container)
@@ -112,7 +108,7 @@ def test_a_task_that_fails_too_often_fails_the_application_and_names_the_task(
 ) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(count=2, max_attempts=2),)))
     for _ in range(2):
-        launched = cluster.settle()
+        launched = cluster.launch()
         cluster.now_ms += 60_000  # it ran for longer than any pause
         cluster.exit(launched[0].container, 3)
         if cluster.state_of() == ApplicationState.FAILED:
@@ -147,9 +143,9 @@ def test_the_diagnostics_have_the_number_of_failures_and_the_exit_code_once(
 def test_a_container_that_was_taken_away_does_not_count_as_a_failure(cluster: Cluster) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(count=1, max_attempts=1),)))
     for _ in range(3):
-        (launched,) = cluster.settle()
+        (launched,) = cluster.launch()
         cluster.exit(launched.container, ExitCode.ABORTED)
-    (launched,) = cluster.settle()
+    (launched,) = cluster.launch()
     cluster.exit(launched.container)
     assert cluster.state_of() == ApplicationState.FINISHED
 
@@ -157,37 +153,37 @@ def test_a_container_that_was_taken_away_does_not_count_as_a_failure(cluster: Cl
 def test_a_group_waits_for_the_groups_before_it(cluster: Cluster) -> None:
     groups = (group("map", 2), group("reduce", 1, after=("map",)))
     cluster.feed(SubmitApplication("ann", tasks=groups))
-    maps = cluster.settle()
+    maps = cluster.launch()
     assert [one.group for one in maps] == [0, 0]
     cluster.exit(maps[0].container)
-    assert cluster.settle() == []
+    assert cluster.launch() == []
     cluster.exit(maps[1].container)
-    (reduce,) = cluster.settle()
+    (reduce,) = cluster.launch()
     assert reduce.group == 1
 
 
 def test_with_a_slow_start_a_group_begins_when_that_part_has_succeeded(cluster: Cluster) -> None:
     groups = (group("map", 4), group("reduce", 1, after=("map",), slow_start=0.5))
     cluster.feed(SubmitApplication("ann", tasks=groups))
-    maps = cluster.settle()
+    maps = cluster.launch()
     cluster.exit(maps[0].container)
-    assert cluster.settle() == []
+    assert cluster.launch() == []
     cluster.exit(maps[1].container)
-    assert [one.group for one in cluster.settle()] == [1]
+    assert [one.group for one in cluster.launch()] == [1]
 
 
 def test_tasks_of_a_lost_node_run_on_another(cluster: Cluster) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(count=2),)))
-    assert len(cluster.settle()) == 2
+    assert len(cluster.launch()) == 2
     events = cluster.feed(NodeLost("n1"))
     assert sum(isinstance(e, ContainerCompleted) for e in events) == 2
     cluster.feed(NodeJoined("n2", (8192, 8)))
-    assert sorted(one.task for one in cluster.settle()) == [0, 1]
+    assert sorted(one.task for one in cluster.launch()) == [0, 1]
 
 
 def test_a_killed_application_leaves_nothing_behind(cluster: Cluster) -> None:
     cluster.feed(SubmitApplication("ann", tasks=(group(count=3),)))
-    cluster.settle()
+    cluster.launch()
     events = cluster.feed(KillApplication(1))
     assert sum(isinstance(e, ContainerCompleted) for e in events) == 3
     assert cluster.state_of() == ApplicationState.KILLED
@@ -229,7 +225,7 @@ DRIVER = SubmitApplication("bob", driver=Command(("run",)), master=(1024, 1))
 def start_driver(cluster: Cluster) -> ContainerId:
     """A driver whose master runs and has registered; its container."""
     cluster.feed(DRIVER)
-    (launched,) = cluster.settle()
+    (launched,) = cluster.launch()
     assert launched.command == Command(("run",))
     cluster.feed(MasterRegistered(1))
     return launched.container
@@ -253,7 +249,7 @@ def test_a_driver_asks_for_containers_and_says_what_they_run(cluster: Cluster) -
 def test_a_driver_may_hand_groups_of_tasks_to_the_manager(cluster: Cluster) -> None:
     start_driver(cluster)
     cluster.feed(AddTasks(1, (group("map", 2),)))
-    launched = cluster.settle()
+    launched = cluster.launch()
     assert [one.group for one in launched] == [0, 0]
     for one in launched:
         cluster.exit(one.container)
@@ -271,12 +267,12 @@ def test_a_driver_that_ends_well_finishes_its_application(cluster: Cluster) -> N
 def test_a_driver_that_fails_is_started_again_and_then_given_up(cluster: Cluster) -> None:
     container = start_driver(cluster)
     cluster.feed(AddTasks(1, (group("map", 2),)))
-    cluster.settle()
+    cluster.launch()
     cluster.exit(container, 1)
     application = cluster.manager.state.applications[1]
     assert (application.attempt.number, application.state) == (2, ApplicationState.PENDING)
     assert not application.tasks.groups  # the new driver begins anew
-    (launched,) = cluster.settle()
+    (launched,) = cluster.launch()
     cluster.exit(launched.container, 1)
     assert application.state == ApplicationState.FAILED
     assert "failed 2 times" in application.diagnostics
@@ -334,7 +330,7 @@ def test_a_task_beyond_its_time_or_memory_is_tried_again_only_if_the_submission_
     cluster.feed(SubmitApplication("ann", "default", tasks=(group,)))
     for _ in range(attempts):
         assert cluster.state_of() == ApplicationState.RUNNING
-        (launched,) = cluster.settle()
+        (launched,) = cluster.launch()
         cluster.now_ms += 100_000
         cluster.feed(ContainerExited(launched.container, **end, timed_out=timed_out))
     assert cluster.state_of() == ApplicationState.FAILED
@@ -348,10 +344,10 @@ def test_other_tasks_of_an_array_go_on_when_one_has_run_out_of_time() -> None:
     cluster = Cluster()
     group = TaskGroup("t", 2, (1024, 1), keep_going=True)
     cluster.feed(SubmitApplication("ann", "default", tasks=(group,)))
-    first, second = cluster.settle() + cluster.settle()
+    first, second = cluster.launch() + cluster.launch()
     cluster.feed(ContainerExited(first.container, **TIMED_OUT, timed_out=True))
     assert cluster.state_of() == ApplicationState.RUNNING
-    assert cluster.settle() == []
+    assert cluster.launch() == []
     cluster.exit(second.container)
     assert cluster.state_of() == ApplicationState.FAILED
     assert cluster.state.applications[1].cause == "TIMEOUT"
@@ -362,8 +358,8 @@ def test_the_cause_is_that_of_the_container_that_failed_last_and_nothing_but_a_f
     group = TaskGroup("t", 2, (1024, 1), keep_going=True)
     for _ in range(2):
         cluster.feed(SubmitApplication("ann", "default", tasks=(group,)))
-    cluster.settle()
-    cluster.settle()
+    cluster.launch()
+    cluster.launch()
     (first, second), (third, _) = (
         application.containers for application in cluster.state.applications.values()
     )

@@ -8,7 +8,6 @@ from fairshare.core.manager.groups import INCOMPLETE
 from fairshare.core.model.events import (
     ApplicationUpdated,
     ContainerCompleted,
-    ContainerLaunched,
     Event,
     RequestRefused,
 )
@@ -41,12 +40,6 @@ class Cluster(Managed):
         super().__init__(kind, SETTINGS[kind], (4096, 4))
         if groups:
             self.feed(SubmitApplication("ann", "default", tasks=groups, **more))
-
-    def run(self) -> list[ContainerLaunched]:
-        launched: list[ContainerLaunched] = []
-        while new := [event for event in self.beat() if isinstance(event, ContainerLaunched)]:
-            launched += new
-        return launched
 
     def update(self, number: int = 1, user: str = "", **changes: object) -> tuple[Event, ...]:
         return self.feed(UpdateApplication(number, Changes(**changes), user))
