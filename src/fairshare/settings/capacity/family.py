@@ -18,7 +18,6 @@ from fairshare.errors import ConfigurationError
 from fairshare.settings.capacity.names import CAPACITY_FILE, PREFIX, misplaced
 from fairshare.settings.configuration import STORED, Configuration, ConfigurationStore, Refreshed
 from fairshare.settings.configuration_update import Update
-from fairshare.settings.draft import DraftForm
 from fairshare.settings.family import (
     CLASS,
     OWN_FILE,
@@ -70,10 +69,6 @@ else:
     scheduler_settings = lazy("fairshare.settings.capacity.scheduler_settings")
 
 
-def _draft() -> DraftForm | None:
-    return capacity_changes.DRAFT
-
-
 class CapacityFamily(SchedulerFamily[CapacitySettings]):
     """The Capacity Scheduler of Hadoop YARN."""
 
@@ -96,7 +91,7 @@ class CapacityFamily(SchedulerFamily[CapacitySettings]):
     reloads_on_command = True
     own_properties = (CAPACITY_FILE, PREFIX)
     misplaced = staticmethod(misplaced)
-    draft = part(_draft)
+    draft = part(lambda: capacity_changes.DRAFT)
 
     def create(self, types: ResourceTypes) -> "CapacityScheduler":
         return capacity_scheduler.CapacityScheduler(types)

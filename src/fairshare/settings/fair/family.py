@@ -57,10 +57,6 @@ else:
     queue_settings = lazy("fairshare.settings.fair.queue_settings")
 
 
-def _elements() -> frozenset[str]:
-    return allocation_file.NAMES | queue_elements.NAMES
-
-
 class FairFamily(AllocationFileFamily[FairSettings]):
     """The Fair Scheduler of Hadoop YARN."""
 
@@ -76,7 +72,7 @@ class FairFamily(AllocationFileFamily[FairSettings]):
     allocation_key = ALLOCATION_FILE
     tidies_before_load = True
     grants_minimum = True
-    elements = part(_elements)
+    elements = part(lambda: allocation_file.NAMES | queue_elements.NAMES)
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
     has_priorities = False
     draft = part(lambda: queue_settings.DRAFT)

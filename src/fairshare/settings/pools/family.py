@@ -11,7 +11,6 @@ from fairshare.core.schedulers.reasons import Cause, Reason
 from fairshare.documents.problems import Problem, Problems
 from fairshare.settings.allocation import DEFAULT_ALLOCATION_FILE, AllocationFileFamily, Texts
 from fairshare.settings.family import PROPERTIES, TASK_SCHEDULER, Claim
-from fairshare.settings.jobs import Jobs
 from fairshare.settings.parts import lazy, named, part
 from fairshare.settings.pools.names import ALLOCATION_FILE, PREFIX, SECTION, PoolSwitches
 from fairshare.settings.raising import FACTORS, Raise, counts_above
@@ -41,14 +40,6 @@ else:
 _CLASS = "org.apache.hadoop.mapred.FairScheduler"
 
 
-def _elements() -> frozenset[str]:
-    return pools_file.NAMES
-
-
-def _jobs() -> Jobs | None:
-    return pools_jobs.PoolJobs()
-
-
 class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     """The Fair Scheduler of MapReduce 1, with pools."""
 
@@ -62,9 +53,9 @@ class PoolsFamily(AllocationFileFamily[PoolsSettings]):
     allocation_key = ALLOCATION_FILE
     # Of a pools file by itself the release is unknown, so the latest one judges it.
     lone_file_shell = ShellSettings(sections={SECTION: PoolSwitches(generation="1.2")})
-    elements = part(_elements)
+    elements = part(lambda: pools_file.NAMES)
     distinctive_elements = frozenset({"pool"})  # YARN reads it, but its manual has queues
-    jobs = part(_jobs)
+    jobs = part(lambda: pools_jobs.PoolJobs())
     section = SECTION
     section_type = PoolSwitches
     reloaded_files = (DEFAULT_ALLOCATION_FILE,)
