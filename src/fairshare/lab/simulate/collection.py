@@ -112,7 +112,7 @@ class Collection:
     def advance(self, now_ms: int) -> None:
         """Account for the time up to `now_ms`, before the first decision of that instant."""
         if now_ms >= self._usage.look_ms:
-            self._usage.advance(now_ms, self._shares())
+            self._usage.advance(now_ms, self._levels.read())
 
     def subscribe(self, observers: Observers) -> None:
         """Follow the records."""
@@ -193,12 +193,9 @@ class Collection:
         self._usage.change(record.now_ms, event.queue, used)
         tally.queue = event.queue
 
-    def _shares(self) -> dict[str, Resource]:
-        return self._levels.read()
-
     def intervals(self, now_ms: int) -> Sequence[Interval]:
         """The use and the levels of queues up to an instant."""
-        self._usage.finish(now_ms, self._shares())
+        self._usage.finish(now_ms, self._levels.read())
         return self._usage.intervals
 
     def settle(self, count: int) -> tuple[ApplicationId, ...]:
@@ -282,7 +279,7 @@ class Collection:
         time_ms = sum(interval.length_ms for interval in intervals)
         none = self._state.none
         reports = []
-        for name in sorted({**members, **self._shares()}):
+        for name in sorted({**members, **self._levels.read()}):
             of_queue = members.get(name, [])
             used = total((i.used.get(name, none) for i in intervals), len(none))
             shares = total((i.shares.get(name, none)[: len(none)] for i in intervals), len(none))

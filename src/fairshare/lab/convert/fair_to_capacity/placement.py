@@ -130,7 +130,7 @@ class Placement:
 
     def _default(self, rule: RuleSettings) -> None:
         name = _queue_name(rule)
-        queue = self._tree.find(name)
+        queue = self._tree.queues.get(name)
         if queue is None and not rule.create:
             self._note(rule, "kept", "", f"there is no queue {name}, and it may not be made")
             return
@@ -184,7 +184,7 @@ class Placement:
         if nested.name != "default":
             return f"{ROOT}.{_VARIABLES[nested.name]}"
         name = _queue_name(nested)
-        queue = self._tree.find(name)
+        queue = self._tree.queues.get(name)
         if queue is None and nested.create:
             queue = self._tree.add(name, parent=True)
         if queue is None or queue.leaf:

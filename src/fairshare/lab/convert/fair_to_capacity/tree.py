@@ -61,10 +61,6 @@ class Tree:
         """Root, and what has or makes queues below it."""
         return [queue for queue in self.root.below() if not queue.leaf]
 
-    def find(self, name: str) -> Queue | None:
-        """A queue by its name in the Fair Scheduler."""
-        return self.queues.get(name)
-
     def add(self, name: str, *, parent: bool = False) -> Queue | None:
         """The queue of this name, made together with what is missing above it; None: a leaf is in
         the way."""
