@@ -117,24 +117,19 @@ class PartialReservations:
         some of it, at each level. A type that no policy divides is divided as memory is."""
         total, part = self._state.total, 1.0
         for queue, parent in pairwise(leaf.path):
-            mine = queue.fair_share[_divided(parent, place, len(total))]
+            divided = _divided(parent, place, len(total))
+            mine = queue.fair_share[divided]
             if not mine:
                 return 0
-            claimed = self._claims(parent, place)
+            claimed = self._claimed.get((parent, place))  # by all children that want some of it
+            if claimed is None:
+                claimed = self._claimed[parent, place] = sum(
+                    child.fair_share[divided]
+                    for child in parent.children.values()
+                    if _wants(child, place)
+                )
             part *= mine / (claimed if _wants(queue, place) else claimed + mine)
         return int(total[place] * part + 1e-6)  # a third of 3 is 1
-
-    def _claims(self, parent: FairQueue, place: int) -> int:
-        """The sum of the shares of a parent's children that want some of a type."""
-        claimed = self._claimed.get((parent, place))
-        if claimed is None:
-            divided = _divided(parent, place, len(self._state.total))
-            claimed = self._claimed[parent, place] = sum(
-                child.fair_share[divided]
-                for child in parent.children.values()
-                if _wants(child, place)
-            )
-        return claimed
 
 
 def _divided(parent: FairQueue, place: int, types: int) -> int:

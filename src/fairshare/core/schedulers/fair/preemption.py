@@ -57,7 +57,9 @@ def preemption_requests(state: FairState, attempt: FairAttempt) -> Iterator[Pree
     """
     pending = attempt.starvation
     visited: dict[tuple[int, Resource], Visits] = {}
-    for key in _keys(attempt):
+    keys = [key for key in attempt.asks.keys.values() if key.places or key.anywhere]
+    size = table_size(len(keys), concurrent=True)
+    for key in in_hash_order(keys, lambda key: request_code(*key.order), size):
         for location, ask in _requests(key):
             if not any(pending):
                 return
@@ -70,12 +72,6 @@ def preemption_requests(state: FairState, attempt: FairAttempt) -> Iterator[Pree
             times = min(fitting, ask.count)
             pending = take_from(pending, scale(ask.resource, times))
             yield PreemptionRequest(location, ask.resource, times, ask.relax or times < ask.count)
-
-
-def _keys(attempt: FairAttempt) -> list[AskKey]:
-    keys = [key for key in attempt.asks.keys.values() if key.places or key.anywhere]
-    size = table_size(len(keys), concurrent=True)
-    return in_hash_order(keys, lambda key: request_code(*key.order), size)
 
 
 def _requests(key: AskKey) -> list[tuple[str, Ask]]:

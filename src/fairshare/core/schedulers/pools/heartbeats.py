@@ -215,7 +215,10 @@ class ShareHeartbeat:
         place = state.places[kind]
         if job.used[place] >= job.limits[kind]:
             return False
-        farthest = self._allowed(job, pool) if kind == MAP else Locality.OFF_SWITCH
+        farthest = Locality.OFF_SWITCH
+        if kind == MAP and not (job.unlocated or any(timed_out(state, pool, MAP, self.now_ms))):
+            waited_ms = self._waited_ms.get(job.id, job.waited_ms)
+            farthest = allowed_level(job.level, waited_ms, *state.delays_ms)
         ask_and_level = nearest(job, place, offer.node, farthest, offer.refused)
         if ask_and_level is None:
             return False
@@ -224,12 +227,6 @@ class ShareHeartbeat:
             self._launched[job.id] = job
             self._waited_ms.pop(job.id, None)
         return True
-
-    def _allowed(self, job: Job, pool: Pool) -> Locality:
-        if job.unlocated or any(timed_out(self.state, pool, MAP, self.now_ms)):
-            return Locality.OFF_SWITCH
-        waited_ms = self._waited_ms.get(job.id, job.waited_ms)
-        return allowed_level(job.level, waited_ms, *self.state.delays_ms)
 
 
 def tasks_per_heartbeat(multiple: bool, cap: int, free: int) -> int:

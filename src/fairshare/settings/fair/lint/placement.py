@@ -143,11 +143,12 @@ def _placed_rules(subject: Subject) -> list[tuple[Place, RuleSettings]]:
 def nobody_may_submit(subject: Subject) -> Iterator[Finding]:
     """A leaf that no list, of its own or above it, opens to any user."""
     for leaf in subject.leaves:
-        if any(
-            _names_users(acl or ("*" if queue.name == ROOT else " "))
+        lists = [
+            acl or ("*" if queue.name == ROOT else " ")
             for queue in subject.path(leaf.name)
             for acl in (queue.submit_acl, queue.administer_acl)
-        ):
+        ]
+        if any(allows_all(acl) or any(named(acl)) for acl in lists):
             continue
         yield Finding(
             subject.place(leaf.name, "aclSubmitApps"),
@@ -229,10 +230,6 @@ def variable_in_list(subject: Subject) -> Iterator[Finding]:
                 " who is called so. List users and groups by their names",
                 "looks for a user of this name",
             )
-
-
-def _names_users(acl: str) -> bool:
-    return allows_all(acl) or any(named(acl))
 
 
 _MULTIPLE = PREFIX + "assignmultiple"
