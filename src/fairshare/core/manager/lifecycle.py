@@ -209,7 +209,7 @@ class Lifecycle:
 
     def ask_for_tasks(self, step: Step, application: Application) -> None:
         """Request what `withdraw_tasks` withdrew, and what has become due since."""
-        self._enter_tasks(step, application, self._missing(application))
+        self.ask_for_missing(step, application)
         self.ask_for_groups(step, application)
 
     def end(
@@ -370,7 +370,7 @@ class Lifecycle:
             groups.restart_broken_gangs(step, application)
         # A task that succeeded does not wait again, and the others of its group were asked for.
         if event.exit_code != 0 or board.depends_on_running:
-            self._enter_tasks(step, application, self._missing(application))
+            self.ask_for_missing(step, application)
         self.ask_for_groups(step, application)
 
     def _end_if_over(self, step: Step, application: Application) -> bool:
@@ -387,11 +387,7 @@ class Lifecycle:
         return True
 
     def ask_for_missing(self, step: Step, application: Application) -> None:
-        """Request containers for the tasks that wait again."""
-        self._enter_tasks(step, application, self._missing(application))
-
-    def _missing(self, application: Application) -> list[ContainerRequest]:
-        """Requests for waiting tasks that the outstanding requests do not cover."""
+        """Request containers for the waiting tasks that the outstanding requests do not cover."""
         missing = []
         for number, progress in enumerate(application.tasks.groups):
             if not progress.waiting or not progress.started:
@@ -401,7 +397,7 @@ class Lifecycle:
                 count -= groups.held_by_gang(self.state, application, number)
             if count > 0:
                 missing.append(groups.request(number, progress, count))
-        return missing
+        self._enter_tasks(step, application, missing)
 
     @staticmethod
     def _asked(application: Application, number: int) -> int:
