@@ -141,7 +141,11 @@ class LongHistory:
             if record.sequence > end:
                 break
             block.append(record)
-        due_ms = self._last_state_ms() + bounds.days * _DAY_MS // STATES
+        # The next state counts from the last one, or from the first record.
+        since_ms = self._value("SELECT max(now_ms) FROM states")
+        if since_ms is None:
+            since_ms = self._value("SELECT min(first_ms) FROM blocks")
+        due_ms = (since_ms or 0) + bounds.days * _DAY_MS // STATES
         with transaction(self._connection):
             for sequence in states:
                 snapshot = journal.snapshot(sequence)
@@ -231,13 +235,6 @@ class LongHistory:
                 if row[-1] != checksum(*row[:-1]):
                     raise JournalError(f"{self.path}: the block of record {row[0]} is damaged")
                 yield from (one for one in unpack(row[5]) if one.sequence > after)
-
-    def _last_state_ms(self) -> int:
-        """When the next state counts from: the last one, or the first record."""
-        found = self._value("SELECT max(now_ms) FROM states")
-        if found is None:
-            found = self._value("SELECT min(first_ms) FROM blocks")
-        return found or 0
 
     def _value(self, statement: str, *arguments: int | None) -> int | None:
         row = self._connection.execute(statement, arguments).fetchone()

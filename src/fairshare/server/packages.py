@@ -107,7 +107,11 @@ class Packages:
             sync_directory(self._content)
             named.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_file(named, digest.encode())
-            self._delete_contents(needed)
+            # Contents that have no name and that no job needs go.
+            digests = {_digest_in(path) for path in (self._folder / "names").glob("*/*")}
+            for path in self._content.glob("*"):
+                if path.name not in digests and path.name not in needed:
+                    remove_file(path)
         return digest
 
     @contextlib.contextmanager
@@ -157,13 +161,6 @@ class Packages:
             with contextlib.suppress(FileNotFoundError):
                 if named.stat().st_mtime < before_s and _digest_in(named) not in needed:
                     remove_file(named)
-
-    def _delete_contents(self, needed: frozenset[str]) -> None:
-        """Delete contents that have no name and that no job needs."""
-        named = {_digest_in(path) for path in (self._folder / "names").glob("*/*")}
-        for path in self._content.glob("*"):
-            if path.name not in named and path.name not in needed:
-                remove_file(path)
 
 
 def _digest_in(named: Path) -> str:

@@ -4,6 +4,7 @@
 Root and the server's own account, whose processes can read its files anyway, are administrators.
 """
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -33,7 +34,10 @@ class Peers:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[float, str]] = {}
-        self._unmapped_uid = _overflow_uid()
+        self._unmapped_uid = 65_534
+        # What the kernel says of accounts that have no number here.
+        with contextlib.suppress(OSError, ValueError):
+            self._unmapped_uid = int(Path("/proc/sys/kernel/overflowuid").read_text())
 
     def knows(self, peer: str) -> bool:
         """Whether `identify` does not block: for a peer that is not on the Unix socket, too."""
@@ -61,11 +65,3 @@ class Peers:
         if not name:
             return None
         return Identity(name, administrator=uid in (0, os.geteuid()), proof=f"uid {uid}")
-
-
-def _overflow_uid() -> int:
-    """What the kernel says of accounts that have no number here."""
-    try:
-        return int(Path("/proc/sys/kernel/overflowuid").read_text())
-    except (OSError, ValueError):
-        return 65_534

@@ -101,9 +101,15 @@ async def list_applications(request: Request, caller: Caller) -> Answer:
 def chosen(
     gateway: Gateway, caller: Caller, wanted: Filter
 ) -> Iterator[tuple[ApplicationId, bool]]:
-    """The requested applications, and whether the caller may view all of each."""
-    queue = _queue(gateway, wanted)
-    if queue is None:
+    """The requested applications, and whether the caller may view all of each; raises Refused (400)
+    for the name of a queue that the scheduler refuses."""
+    queue: str | None = ""  # any
+    if wanted.queue:
+        try:
+            queue = gateway.yarn.queue_of_filter(gateway.scheduler.state, wanted.queue)
+        except InputError as error:
+            raise bad_request(str(error)) from None
+    if queue is None:  # it has no applications
         return
     known = known_applications(gateway)
     everything, yarn = sees_everything(gateway, caller), gateway.yarn
@@ -113,19 +119,6 @@ def chosen(
         full = everything or may_view(gateway, caller, application)
         if full or not gateway.settings.filter_by_user:
             yield application.id, full
-
-
-def _queue(gateway: Gateway, wanted: Filter) -> str | None:
-    """The full name of the requested queue; None: it has no applications. Empty: any queue.
-
-    Raises Refused (400) for a name that the scheduler refuses.
-    """
-    if not wanted.queue:
-        return ""
-    try:
-        return gateway.yarn.queue_of_filter(gateway.scheduler.state, wanted.queue)
-    except InputError as error:
-        raise bad_request(str(error)) from None
 
 
 async def show_application(request: Request, caller: Caller) -> Answer:

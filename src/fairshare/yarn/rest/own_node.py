@@ -254,7 +254,10 @@ class Logs:
 
     def all(self) -> list[Log]:
         """All logs, without content."""
-        names = ["stdout", "stderr", *self._further()]
+        names = ["stdout", "stderr"]
+        with suppress(OSError, ValueError), self._folder() as folder, os.scandir(folder) as entries:
+            further = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+            names += sorted(further)[:MOST_FILES]
         return [log for name in names if (log := self.read(name, 0, 0)) is not None]
 
     def read(self, name: str, start: int, count: int) -> Log | None:
@@ -280,12 +283,6 @@ class Logs:
             finally:
                 os.close(descriptor)
         return None
-
-    def _further(self) -> list[str]:
-        with suppress(OSError, ValueError), self._folder() as folder, os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-            return sorted(names)[:MOST_FILES]
-        return []
 
     @contextmanager
     def _folder(self) -> Iterator[int]:
