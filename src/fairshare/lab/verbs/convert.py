@@ -20,7 +20,6 @@ from fairshare.cli.lint import read_cluster
 from fairshare.cli.options import DURATION, Whole
 from fairshare.cli.tables import PIPE_WIDTH, Cell, Column, Facts, Listing, open_console, print_all
 from fairshare.cli.verbs import Failure
-from fairshare.core.model.inputs import NodeJoined
 from fairshare.lab.convert.comparison import Comparison, QueueMetrics, compare, sentence, verdict
 from fairshare.lab.convert.fair_to_capacity.converting import Conversion, assumptions, convert
 from fairshare.lab.convert.fair_to_capacity.draft import (
@@ -215,7 +214,11 @@ def command(
     if history is not None:
         planned = compare_on(history, conversion)
     elif workload is not None:
-        comparison = _compare(source, conversion, options, loaded, seed, until)
+        joined = nodes_for(source, options.cluster, options.nodes, offered)
+        work = loaded or generate(source, joined, seed)
+        comparison = compare(
+            source, conversion, work, joined, until, check_access=loaded is not None
+        )
     if as_json:
         answer = _answer(source, conversion, comparison, written)
         if planned is not None:
@@ -243,22 +246,6 @@ def _given(source: Source, workload: str | None) -> Workload | None:
     if is_workload(file):
         return read_workload(file, ReaderOptions(types=source.settings.types))
     return read_trace(file, "fair", source.settings.types, source.settings, TraceOptions())
-
-
-def _compare(
-    source: Source,
-    conversion: Conversion,
-    options: Options,
-    own_workload: Workload | None,
-    seed: int,
-    until_ms: int | None,
-) -> Comparison:
-    offered: Sequence[NodeJoined] = own_workload.nodes if own_workload else ()
-    nodes = nodes_for(source, options.cluster, options.nodes, offered)
-    workload = own_workload or generate(source, nodes, seed)
-    return compare(
-        source, conversion, workload, nodes, until_ms, check_access=own_workload is not None
-    )
 
 
 def _report(
