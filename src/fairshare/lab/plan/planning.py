@@ -227,7 +227,8 @@ def plan(
         for number, outcome in run.applications.items()
         if outcome.refused
     }
-    newly = [one for number, one in refused.items() if _was_taken(before, number)]
+    taken = {number for number, one in before.applications.items() if not one.refused}
+    newly = [one for number, one in refused.items() if number in taken]
     for outcome in newly:  # its queue is that which took it, and not the name that was submitted
         outcome.queue = before.applications[outcome.number].queue
     return Plan(
@@ -362,11 +363,6 @@ def _changes_of(old: Outcomes, new: Outcomes) -> Iterator[tuple[tuple[str, str],
             values = [getattr(one[name], metric) for one in both]
             if None not in values:
                 yield (name, metric), values[1] - values[0]
-
-
-def _was_taken(before: Outcomes, number: ApplicationId) -> bool:
-    outcome = before.applications.get(number)
-    return outcome is not None and not outcome.refused
 
 
 def recorded_settings(world: World) -> Any:
