@@ -88,6 +88,8 @@ def filled(arguments: tuple[str, ...], value: str) -> tuple[str, ...]:
     ('convert', 'my cat.jpg', 'my cat.jpg.png')
     >>> filled(("sh", "-c", "wc -l < {}"), "my file")
     ('sh', '-c', "wc -l < 'my file'")
+    >>> filled(("./{}", "--all"), "my tool")
+    ('./my tool', '--all')
     """
     line = _shell_line(arguments)
     return tuple(
@@ -96,9 +98,9 @@ def filled(arguments: tuple[str, ...], value: str) -> tuple[str, ...]:
     )
 
 
-def _shell_line(arguments: tuple[str, ...]) -> int:
-    """Which argument is a line for a shell; 0 if none is."""
+def _shell_line(arguments: tuple[str, ...]) -> int | None:
+    """Which argument is a line for a shell; None if none is."""
     if len(arguments) < 3 or arguments[0].rpartition("/")[2] not in _SHELLS:
-        return 0
+        return None
     options = arguments[1]
-    return 2 if options.startswith("-") and options.endswith("c") else 0
+    return 2 if options.startswith("-") and options.endswith("c") else None
