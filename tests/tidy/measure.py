@@ -160,7 +160,7 @@ def main() -> None:
     roots = [*map(Path, sys.argv[1:]), ROOT]
     for root in roots:
         if not (root / "src" / "fairshare").is_dir():
-            sys.exit(f"{root} is no checkout of fairshare: name its root")
+            sys.exit(f"{root} is not the root of a checkout of fairshare")
     tables = [measure(root) for root in roots]
     for row in tables[0]:
         print(f"{row:55}", *(f"{table[row]:>14}" for table in tables))

@@ -98,7 +98,7 @@ async def show_report(request: Request) -> Response:
     selection = _wanted(request, parameters)
     keep_ms = server.settings.accounting.keep_days * 86_400_000
     since_ms = max(selection.since_ms, now_ms - keep_ms, 0)
-    until_ms = min(selection.until_ms, now_ms)
+    until_ms = min(selection.until_ms, now_ms + 1)  # with what ended in this millisecond
     periods = [Period("", since_ms, until_ms)]
     try:
         if "month" in by:

@@ -170,9 +170,8 @@ def _allocation(gateway: Gateway, activity: Activity) -> NodeAllocation:
     )
     for queue in (activity.queue, *parents_of(activity.queue)):
         tree = ActivityNode(queue, allocationState="ACCEPTED", children=[tree])
-    if activity.from_reservation and not activity.reserved:
-        word = "ALLOCATED_FROM_RESERVED"
-    return NodeAllocation("", word, tree)
+    fulfilled = activity.from_reservation and not activity.reserved
+    return NodeAllocation("", "ALLOCATED_FROM_RESERVED" if fulfilled else word, tree)
 
 
 async def show_bulk_activities(request: Request, caller: Caller) -> Answer:

@@ -7,6 +7,7 @@ from tests.manual_engine import ManualEngine
 from tests.unit.server.web.conftest import started
 
 from fairshare.core.model.inputs import ContainerExited, ContainerStarted, ForgetApplications
+from fairshare.runtime.clock import WallClock
 from fairshare.server.accounting.ledger import FILE
 from fairshare.server.insight.ledger import LedgerRow
 from fairshare.server.insight.ledger_file import LedgerFile, Progress
@@ -197,3 +198,14 @@ async def test_the_debts_are_a_metric(page, hour_ms):
     text = (await page.get("http://127.0.0.1:1/metrics")).text
     name = 'fairshare_ledger_owed_total{cause="lender",queue="root.a",resource="memory-mb"}'
     assert f"{name} 0.006" in text
+
+
+async def test_a_report_counts_what_ended_in_the_millisecond_in_which_it_is_asked(
+    page, monkeypatch
+):
+    await opened(page)
+    now_ms = page.server.service.now_ms() + 1_000
+    monkeypatch.setattr(WallClock, "now_ms", lambda clock: now_ms)
+    await run_one(page, user="ann")
+    (row,) = (await page.get("/accounting/report")).json()["rows"]
+    assert (row["applications"], row["containers"], row["cpu_seconds"]) == (1, 1, 2.0)
