@@ -168,15 +168,20 @@ def test_a_starved_queue_gets_its_share_back_by_preemption(client):
 def test_a_user_of_weight_two_gets_twice_as_much_as_one_of_weight_one(client):
     """Each may have one container more than his part: 4 : 8 of 12 may be 5 : 7, never 6 : 6."""
     client.submit(Submission(queue="b", user="eve", tasks=(group(ENDLESS, 4),)))
-    tasks = (group("sleep 0.2", 200),)
-    bob = client.submit(Submission(queue="a", user="bob", tasks=tasks))
-    ann = client.submit(Submission(queue="a", user="ann", tasks=tasks))
-    until(client, lambda: client.application(ann).progress.succeeded > 30)
-    had = {"ann": 0, "bob": 0}
-    for _ in range(20):
-        had["ann"] += used_mb(client, ann)
-        had["bob"] += used_mb(client, bob)
-        client.changes(client.changes(), 1)
+    # Long enough that slow commits leave little room unused, of which each would get as much.
+    tasks = (group("sleep 1", 200),)
+    names = {
+        user: client.submit(Submission(queue="a", user=user, tasks=tasks))
+        for user in ("bob", "ann")
+    }
+
+    def ended() -> dict[str, int]:
+        return {user: client.application(name).progress.succeeded for user, name in names.items()}
+
+    until(client, lambda: ended()["ann"] > 8)
+    before = ended()
+    until(client, lambda: ended()["ann"] >= before["ann"] + 40)
+    had = {user: count - before[user] for user, count in ended().items()}
     assert 1.2 < had["ann"] / had["bob"] < 3.0, had
 
 
